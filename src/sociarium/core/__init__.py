@@ -1,0 +1,1 @@
+"""Contracts and plain data: everything above is written in these words."""

@@ -1,0 +1,164 @@
+"""The contract every world and every society keeps.
+
+A world is a pure, fixed-shape transition on arrays with a leading player axis. What fixes a shape
+is a constructor argument; every other number is a leaf of `Params` and can be swept with `vmap`.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
+
+from sociarium.core.errors import UnknownName
+from sociarium.core.events import Events
+from sociarium.core.rules import RuleSheet
+from sociarium.core.scene import Scene, through_eyes_of
+from sociarium.core.specs import EventSpec, GaugeSpec, ViewSpec
+
+STAY = 0  # action 0 is `stay` in every world
+
+Params = TypeVar("Params")
+State = TypeVar("State")
+
+
+def changed(params: Any, **changes: Any) -> Any:
+    """The same parameters with some leaves replaced; each keeps its type."""
+    known = tuple(field.name for field in dataclasses.fields(params))
+    for name in changes:
+        if name not in known:
+            raise UnknownName("parameter", name, known)
+    cast = {
+        name: jax.tree.map(lambda old, new: jnp.asarray(new, old.dtype), getattr(params, name), new)
+        for name, new in changes.items()
+    }
+    return dataclasses.replace(params, **cast)
+
+
+class View(eqx.Module):
+    """What each player sees: small codes in a window, private numbers, and the social layer.
+
+    `social` is None in a world and the charter's public state in a society.
+    """
+
+    cells: UInt8[Array, "*batch players planes rows cols"]
+    own: Int16[Array, "*batch players own"]
+    social: Any = None
+
+
+class Transition(eqx.Module):
+    """What a step did.
+
+    `raw` is what the world paid, `distributed` what was left after pooling, `reward` what the
+    charter left in the end; in a bare world all three are one. A time-out is truncation.
+    """
+
+    reward: Float[Array, "*batch players"]
+    raw: Float[Array, "*batch players"]
+    distributed: Float[Array, "*batch players"]
+    terminated: Bool[Array, "*batch"]
+    truncated: Bool[Array, "*batch"]
+    events: Events
+
+
+def lawful(
+    actions: Int[Array, " players"], legal: Bool[Array, "players actions"]
+) -> Int[Array, " players"]:
+    """The actions with every illegal one replaced by `stay`."""
+    allowed = jnp.take_along_axis(legal, actions[:, None], axis=1)[:, 0]
+    return jnp.where(allowed, actions, STAY)
+
+
+def settle(
+    paused: Bool[Array, ""], before: Any, after: Any, transition: Transition
+) -> tuple[Any, Transition]:
+    """A step that only counts unless `paused`: then the old state, no pay, no events, no end."""
+    state = jax.tree.map(lambda old, new: jnp.where(paused, old, new), before, after)
+    events = {
+        name: eqx.tree_at(lambda e: e.mask, kind, kind.mask & ~paused)
+        for name, kind in transition.events.items()
+    }
+    return state, Transition(
+        reward=jnp.where(paused, 0.0, transition.reward),
+        raw=jnp.where(paused, 0.0, transition.raw),
+        distributed=jnp.where(paused, 0.0, transition.distributed),
+        terminated=transition.terminated & ~paused,
+        truncated=transition.truncated & ~paused,
+        events=events,
+    )
+
+
+class Environment(abc.ABC, Generic[State, Params]):
+    """A world, or a world under a charter."""
+
+    sheet: RuleSheet
+    event_specs: tuple[EventSpec, ...]
+    gauge_specs: tuple[GaugeSpec, ...]
+    id: str = ""
+    players: int
+    actions: tuple[str, ...]
+    view_spec: ViewSpec
+    map_shape: tuple[int, int]
+    draws: int  # random words that one step of the rules cannot do without; sizes the bare engine
+
+    @abc.abstractmethod
+    def defaults(self) -> Params:
+        """The numbers of the rule sheet."""
+
+    def params(self, **changes: Any) -> Params:
+        """The numbers of the rule sheet, with some of them changed by name."""
+        return changed(self.defaults(), **changes)
+
+    @abc.abstractmethod
+    def reset(self, key: Key[Array, ""], params: Params) -> State:
+        """A start state."""
+
+    @abc.abstractmethod
+    def step(
+        self, key: Key[Array, ""], state: State, actions: Int[Array, " players"], params: Params
+    ) -> tuple[State, Transition]:
+        """The next state and what happened. Total: illegal actions do nothing."""
+
+    @abc.abstractmethod
+    def observe(self, state: State, params: Params) -> View:
+        """What each player sees: a function of the state, with no randomness."""
+
+    @abc.abstractmethod
+    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+        """What each player may usefully do; no row is empty, since everybody may stay."""
+
+    @abc.abstractmethod
+    def gauges(self, state: State, params: Params) -> dict[str, Float[Array, ""]]:
+        """Levels, one for each gauge spec."""
+
+    @abc.abstractmethod
+    def overview(self, state: State, params: Params) -> Scene:
+        """The whole map as plain NumPy, north up."""
+
+    def compiled(self, method: str) -> Callable[..., Any]:
+        """One of the environment's own methods, compiled on first use and kept."""
+        kept = f"_compiled_{method}"
+        if not hasattr(self, kept):
+            setattr(self, kept, jax.jit(getattr(self, method)))
+        return getattr(self, kept)
+
+    def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
+        """The whole map, or exactly the cells in one player's view."""
+        levels = self.compiled("gauges")(state, params)
+        marks = {name: float(level) for name, level in levels.items()}
+        overview = dataclasses.replace(self.overview(state, params), marks=marks)
+        if player is None:
+            return overview
+        view = jax.tree.map(np.asarray, self.compiled("observe")(state, params))
+        return through_eyes_of(
+            player, view.cells[player], view.own[player], self.view_spec, overview
+        )
+
+    def action(self, name: str) -> int:
+        """The number of a named action."""
+        return self.actions.index(name)

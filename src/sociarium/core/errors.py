@@ -1,0 +1,29 @@
+"""What can go wrong at the borders. Nothing raises inside compiled code."""
+
+
+class SociariumError(Exception):
+    """Base of every error this package raises: what was given, what is allowed, what to do."""
+
+
+class UnknownName(SociariumError):
+    """A name is not in a catalogue; carries the nearest known ones."""
+
+    def __init__(self, what: str, given: str, known: tuple[str, ...], hint: str = "") -> None:
+        import difflib
+
+        near = difflib.get_close_matches(given, known, n=3, cutoff=0.5)
+        meant = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
+        super().__init__(f"There is no {what} named {given!r}. {meant} {hint}".rstrip())
+        self.nearest = tuple(near)
+
+
+class BadMap(SociariumError):
+    """An ASCII map cannot be read as the world it is meant for."""
+
+
+class BadArgument(SociariumError):
+    """A constructor or command argument is out of its range."""
+
+
+class ContractBroken(SociariumError):
+    """An environment fails the public conformance suite; the message names the clause."""

@@ -1,0 +1,126 @@
+"""Randomness: a counter-based 32-bit generator behind `jax.random`, and exact integer draws.
+
+The generator hashes (key, counter, purpose) with `pcg4d` (Jarzynski and Olano, "Hash Functions for
+GPU Rendering", JCGT 2020) and a multiplicative finish, because the plain hash leaves the low bits
+of its words dependent. A draw is a pure function of its key and its index, so it does not
+depend on batch size, sharding or the order of evaluation. Threefry keys work everywhere too.
+"""
+
+from typing import Any
+
+import jax
+import jax.extend.random
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+Word = Any  # a uint32 scalar or array
+
+_BITS, _SPLIT, _FOLD, _SEED = (0x9E3779B9, 0x7F4A7C15, 0x94D049BB, 0xBF58476D)
+
+EPISODE_STEPS = 0x57E9  # folds an episode's key into the stream its steps are drawn from
+PLAYER_MOVES = 0xAC75  # folds a step's key into the stream its players draw from
+
+
+def _pcg4d(x: Word, y: Word, z: Word, w: Word) -> tuple[Word, Word, Word, Word]:
+    lcg = jnp.uint32(1664525), jnp.uint32(1013904223)
+    x, y, z, w = (v * lcg[0] + lcg[1] for v in (x, y, z, w))
+    for last in (False, True):
+        x = x + y * w
+        y = y + z * x
+        z = z + x * y
+        w = w + y * z
+        if not last:
+            x, y, z, w = (v ^ (v >> 16) for v in (x, y, z, w))
+    return _finished(x), _finished(y), _finished(z), _finished(w)
+
+
+def _finished(v: Word) -> Word:
+    """Spreads the well-mixed high bits over the whole word."""
+    v = (v ^ (v >> 16)) * jnp.uint32(0x9E3779B1)
+    return v ^ (v >> 15)
+
+
+def _seed(seed: Int[Array, ""]) -> UInt32[Array, "2"]:
+    if seed.dtype.itemsize == 8:
+        low, high = jnp.uint32(seed & 0xFFFFFFFF), jnp.uint32((seed >> 32) & 0xFFFFFFFF)
+    else:
+        low, high = seed.astype(jnp.uint32), jnp.uint32(0)
+    return jnp.stack(_pcg4d(low, high, jnp.uint32(_SEED), jnp.uint32(_SEED))[2:])
+
+
+def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape 2"]:
+    child = _counter(shape)
+    return jnp.stack(_pcg4d(key[0], key[1], child, jnp.uint32(_SPLIT))[2:], axis=-1)
+
+
+def _fold_in(key: UInt32[Array, "2"], data: int | UInt32[Array, ""]) -> UInt32[Array, "2"]:
+    return jnp.stack(_pcg4d(key[0], key[1], jnp.uint32(data), jnp.uint32(_FOLD))[2:])
+
+
+def _random_bits(key: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]) -> Array:
+    _, _, _, low = _pcg4d(key[0], key[1], _counter(shape), jnp.uint32(_BITS))
+    if bit_width <= 32:
+        return low.astype(f"uint{bit_width}")
+    _, _, high, _ = _pcg4d(key[0], key[1], _counter(shape), jnp.uint32(_BITS))
+    return (high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64)
+
+
+def _counter(shape: tuple[int, ...]) -> UInt32[Array, "*shape"]:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return jnp.arange(size, dtype=jnp.uint32).reshape(shape)
+
+
+PCG4D = jax.extend.random.define_prng_impl(
+    key_shape=(2,),
+    seed=_seed,
+    split=_split,
+    random_bits=_random_bits,
+    fold_in=_fold_in,
+    name="pcg4d",
+    tag="pcg",
+)
+
+
+def key(seed: int) -> Key[Array, ""]:
+    """A key of the fast generator; use it wherever `jax.random.key(seed)` would stand."""
+    return jax.random.key(seed, impl=PCG4D)
+
+
+def bits(key: Key[Array, ""], *shape: int) -> UInt32[Array, "*shape"]:
+    """One 32-bit word for each index of `shape`."""
+    return jax.random.bits(key, shape, jnp.uint32)
+
+
+def player_words(step_key: Key[Array, ""], players: int) -> UInt32[Array, " players"]:
+    """The word each player may draw its action from, apart from everything the world draws."""
+    return bits(jax.random.fold_in(step_key, PLAYER_MOVES), players)
+
+
+def threshold(chance: Float[Array, "*shape"]) -> UInt32[Array, "*shape"]:
+    """The integer below which a 31-bit draw falls with this chance; 0 is never, 1 is always."""
+    return jnp.round(jnp.clip(chance, 0.0, 1.0) * 2.0**31).astype(jnp.uint32)
+
+
+def falls(word: UInt32[Array, "*shape"], below: UInt32[Array, "*shape"]) -> Bool[Array, "*shape"]:
+    """Whether the draw `word` falls under a `threshold`."""
+    return (word >> 1) < below
+
+
+def chance(
+    key: Key[Array, ""], probability: Float[Array, ""], *shape: int
+) -> Bool[Array, "*shape"]:
+    """Independent events of one probability."""
+    return falls(bits(key, *shape), jnp.broadcast_to(threshold(probability), shape))
+
+
+def below(word: UInt32[Array, "*shape"], count: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
+    """A number in 0..count-1 from one word (0 where count is 0): the high half of word * count."""
+    count = count.astype(jnp.uint32)
+    word_high, word_low = word >> 16, word & 0xFFFF
+    count_high, count_low = count >> 16, count & 0xFFFF
+    middle = word_high * count_low + ((word_low * count_low) >> 16)
+    carry = (middle & 0xFFFF) + word_low * count_high
+    high = word_high * count_high + (middle >> 16) + (carry >> 16)
+    return high.astype(jnp.int32)

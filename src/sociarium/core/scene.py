@@ -1,0 +1,83 @@
+"""What can be seen, as plain NumPy: the source of pictures, words and the browser's canvas."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sociarium.core.specs import ViewSpec
+
+HEADINGS = ("north", "east", "south", "west")
+
+
+@dataclass(frozen=True)
+class Body:
+    """A player that can be seen: its seat, place and heading (0..3 as north, east, south, west)."""
+
+    seat: int
+    row: int
+    col: int
+    heading: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A grid of named things with players on it.
+
+    `ground[row, col]` indexes `tiles`; `lit[row, col]` indexes `lights` (0 is none). For the whole
+    map up is north; for one player's window up is where that player faces, `me` is its seat and
+    `private` its own numbers. `region` numbers the parts of the map (-1 is none), such as patches;
+    `marks` are levels worth showing in a corner (gauges of the whole map).
+    """
+
+    ground: np.ndarray
+    tiles: tuple[str, ...]
+    bodies: tuple[Body, ...]
+    lit: np.ndarray
+    lights: tuple[str, ...]
+    clock: int
+    horizon: int
+    players: int
+    region: np.ndarray | None = None
+    me: int | None = None
+    private: dict[str, int] = field(default_factory=dict)
+    marks: dict[str, float] = field(default_factory=dict)
+
+    def with_ground(self, ground: np.ndarray) -> "Scene":
+        """The same scene with other tiles, given cell by cell."""
+        return replace(self, ground=ground.reshape(self.ground.shape))
+
+    def standing(self, row: int, col: int) -> Body | None:
+        """Who stands there."""
+        return next((body for body in self.bodies if (body.row, body.col) == (row, col)), None)
+
+
+def through_eyes_of(
+    player: int, cells: np.ndarray, own: np.ndarray, spec: ViewSpec, overview: Scene
+) -> Scene:
+    """The scene in one player's window, decoded from the very codes a policy would read."""
+    occupant, seat = cells[spec.plane("occupant")], cells[spec.plane("seat")]
+    beam = cells[spec.plane("beam")] if spec.has("beam") else np.zeros_like(occupant)
+    lights = spec.planes[spec.plane("beam")].codes if spec.has("beam") else ("none",)
+    bodies = tuple(
+        Body(
+            seat=player if code == 1 else int(seat[row, col]) - 1,
+            row=int(row),
+            col=int(col),
+            heading=0 if code == 1 else int(code) - 2,
+        )
+        for (row, col), code in np.ndenumerate(occupant)
+        if code
+    )
+    ground = spec.planes[spec.plane("ground")]
+    return Scene(
+        ground=cells[spec.plane("ground")],
+        tiles=ground.codes,
+        bodies=bodies,
+        lit=beam,
+        lights=lights,
+        clock=overview.clock,
+        horizon=overview.horizon,
+        players=overview.players,
+        me=player,
+        private={number.name: int(value) for number, value in zip(spec.own, own, strict=True)},
+    )

@@ -1,0 +1,73 @@
+"""Names for every number a world shows: planes and codes of a view, events, gauges."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "facing left")
+
+
+@dataclass(frozen=True)
+class PlaneSpec:
+    """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0."""
+
+    name: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnSpec:
+    """One private number: what it is and its range."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """What a player sees: `rows x cols` cells in several planes, and its own private numbers.
+
+    `home` is the player's own place in the window, as (row, column).
+    """
+
+    planes: tuple[PlaneSpec, ...]
+    rows: int
+    cols: int
+    home: tuple[int, int]
+    own: tuple[OwnSpec, ...]
+
+    def plane(self, name: str) -> int:
+        """The index of the plane of this name."""
+        return [plane.name for plane in self.planes].index(name)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a plane of this name."""
+        return any(plane.name == name for plane in self.planes)
+
+    @property
+    def bytes_per_player(self) -> int:
+        """Size of one player's view in memory: a byte a cell, two for each own number."""
+        return len(self.planes) * self.rows * self.cols + 2 * len(self.own)
+
+
+@dataclass(frozen=True)
+class EventSpec:
+    """Something that happens. `axis` says what the event's arrays run over.
+
+    actor: entry i is done by player i, to `other` if that is not -1.
+    target: entry i is done to player i, by `other` if that is not -1.
+    place: entry i is about the i-th place of a kind; nobody does it.
+    The sentence may use {actor}, {target}, {row}, {col} and {value}.
+    """
+
+    name: str
+    sentence: str
+    axis: Literal["actor", "target", "place"] = "actor"
+
+
+@dataclass(frozen=True)
+class GaugeSpec:
+    """A level that can be read at any time, such as the number of apples standing."""
+
+    name: str
+    meaning: str
