@@ -1,0 +1,53 @@
+"""How batches lie in memory, so that one world's code runs fast over thousands of lanes."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jax.experimental.xla_metadata import set_xla_metadata
+
+FEW = 32  # up to this many players, comparisons between all pairs beat scatters
+
+
+def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes `vmap` put the lane axis last, where wide vector instructions find it.
+
+    The function takes arrays only and must work for any trailing axes: [players, *lanes].
+    Pairwise code over a handful of players is then as fast as its arithmetic.
+    """
+    batched_function = custom_vmap(partial(computed_once, function))
+
+    @batched_function.def_vmap
+    def rule(size: int, batched: list[bool], *arrays: Any) -> tuple[Any, Any]:
+        trailing = [
+            jnp.moveaxis(array, 0, -1)
+            if is_batched
+            else jnp.broadcast_to(array[..., None], (*array.shape, size))
+            for array, is_batched in zip(arrays, batched, strict=True)
+        ]
+        out = batched_function(*trailing)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), out), jax.tree.map(
+            lambda _: True, out
+        )
+
+    return batched_function
+
+
+def computed_once(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Calls `function` as a unit of its own, so that several readers of its result share it.
+
+    XLA's CPU backend otherwise repeats a gather inside every computation that reads it.
+    """
+    if jax.default_backend() != "cpu":
+        return function(*arrays)
+    with set_xla_metadata(inlineable="false"):
+        return _unit(function, *arrays)
+
+
+@partial(jax.jit, static_argnums=0)
+def _unit(function: Callable[..., Any], *arrays: Any) -> Any:
+    with set_xla_metadata(inlineable="true"):
+        return function(*arrays)

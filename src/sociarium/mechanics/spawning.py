@@ -1,0 +1,154 @@
+"""Where players start, and how they leave play and come back."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key, UInt32
+
+from sociarium.core import random
+from sociarium.core.errors import BadMap
+from sociarium.mechanics import bitsets
+from sociarium.mechanics.layout import FEW, computed_once, lanes_last
+from sociarium.mechanics.terrain import Terrain
+
+MANY = 512  # sets up to this size are kept as bits
+SHORT = 256  # lists up to this length are ranked by comparing all pairs, which compiles quickly
+
+
+def enough_places(cells: int, players: int, what: str) -> None:
+    """Raises where a map has fewer places than players."""
+    if cells < players:
+        raise BadMap(
+            f"{players} players need {players} {what}, and the map has {cells}; "
+            "use fewer players or draw a map with more"
+        )
+
+
+def shuffled(key: Key[Array, ""], count: int) -> Int[Array, " count"]:
+    """A uniform order of 0..count-1: the ranks of as many draws."""
+    draw = random.bits(key, count)
+    if count > SHORT:
+        order = jnp.argsort(draw, stable=True)
+        return jnp.zeros(count, jnp.int32).at[order].set(jnp.arange(count, dtype=jnp.int32))
+    index = jnp.arange(count)
+    tied = (draw[None] == draw[:, None]) & (index[None] < index[:, None])
+    return jnp.sum((draw[None] < draw[:, None]) | tied, axis=1, dtype=jnp.int32)
+
+
+def headings(key: Key[Array, ""], players: int) -> Int[Array, " players"]:
+    """A uniform heading for each player."""
+    return (random.bits(key, players) >> 30).astype(jnp.int32)
+
+
+def scattered(cells: Int[np.ndarray, " places"]) -> Int[np.ndarray, " places"]:
+    """The cells in a fixed order without pattern, so that neighbours in it are far apart."""
+    return np.random.default_rng(0).permutation(cells)
+
+
+class Exile:
+    """Who is sent away, and who comes back and where.
+
+    `spawn` cells must be in `scattered` order. A player sent away for n steps misses n steps and
+    is back at the end of the last of them. One free cell is drawn uniformly; the players who come
+    back in this step take it and the free cells after it in the order of `spawn`, by seat, so each
+    lands uniformly and no two together. Where too few cells are free the rest wait a step.
+    """
+
+    def __init__(self, terrain: Terrain, spawn: Int[np.ndarray, " places"]) -> None:
+        self.terrain = terrain
+        self.spawn = spawn
+        self.slot = terrain.numbering(spawn)
+
+    def __call__(
+        self,
+        key: Key[Array, ""],
+        body: Int[Array, " players"],
+        heading: Int[Array, " players"],
+        away: Int[Array, " players"],
+        sent: Bool[Array, " players"],
+        duration: Int[Array, ""],
+    ) -> tuple[
+        Int[Array, " players"],
+        Int[Array, " players"],
+        Int[Array, " players"],
+        Bool[Array, " players"],
+    ]:
+        """Bodies, headings, steps away after departures and returns, and who came back."""
+        nowhere = self.terrain.nowhere
+        away = jnp.where(sent, duration, jnp.maximum(away - 1, 0))
+        body = jnp.where(sent, nowhere, body)
+        word = random.bits(key, len(body) + 1)
+        due = (body == nowhere) & (away == 0)
+        place = self._places(word[-1], body, due)
+        back = due & (place != nowhere)
+        facing = (word[:-1] >> 30).astype(jnp.int32)
+        return jnp.where(back, place, body), jnp.where(back, facing, heading), away, back
+
+    def _places(
+        self, word: UInt32[Array, ""], body: Int[Array, " players"], due: Bool[Array, " players"]
+    ) -> Int[Array, " players"]:
+        if len(body) <= FEW and len(self.spawn) <= MANY:
+            stood_on = jnp.asarray(self.slot).at[body].get(mode="promise_in_bounds")
+            slot = _slots_few(word, stood_on, due, bitsets.packed(jnp.ones(len(self.spawn), bool)))
+            return jnp.append(jnp.asarray(self.spawn), self.terrain.nowhere)[slot]
+        slots = len(self.spawn)
+        free = ~trodden(jnp.asarray(self.slot)[body], slots)
+        rank = jnp.cumsum(free) - 1
+        count = rank[-1] + 1
+        by_rank = jnp.full(slots + 1, self.terrain.nowhere, jnp.int32)
+        by_rank = by_rank.at[jnp.where(free, rank, slots)].set(self.spawn)
+        turn = jnp.cumsum(due) - 1
+        wanted = random.below(word, count) + turn
+        wanted = jnp.where(wanted < count, wanted, wanted - count)
+        return jnp.where(due & (turn < count), by_rank[wanted], self.terrain.nowhere)
+
+
+@lanes_last
+def _slots_few(
+    word: UInt32[Array, "*lanes"],
+    stood_on: Int[Array, "players *lanes"],
+    due: Bool[Array, "players *lanes"],
+    every: UInt32[Array, "words *lanes"],
+) -> Int[Array, "players *lanes"]:
+    """The slot each player who is due comes back to; for the others, the number of slots."""
+    free = every & ~bitsets.holding(stood_on, len(every))
+    count = bitsets.size(free)
+    seat = jnp.arange(len(due), dtype=jnp.uint32).reshape(len(due), *[1] * word.ndim)
+    before = bitsets.packed(due) & ((jnp.uint32(1) << seat) - 1)
+    turn = jax.lax.population_count(before).astype(jnp.int32)
+    wanted = computed_once(_in_turn, word, count, turn)
+    slot = bitsets.nth(free, jnp.where(wanted < count[None], wanted, wanted - count[None]))
+    return jnp.where(due & (turn < count[None]), slot, bitsets.size(every)[None])
+
+
+def _in_turn(
+    word: UInt32[Array, "*lanes"], count: Int[Array, "*lanes"], turn: Int[Array, "players *lanes"]
+) -> Int[Array, "players *lanes"]:
+    return random.below(word, count)[None] + turn
+
+
+def draw_one(
+    word: UInt32[Array, ""], mask: Bool[Array, " entries"]
+) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """A uniformly drawn True entry (the length if there is none), and how many there are."""
+    if len(mask) <= MANY:
+        return _draw_one_few(word, mask)
+    count = jnp.sum(mask, dtype=jnp.int32)
+    passed = jnp.cumsum(mask) <= random.below(word, count)
+    return jnp.where(count > 0, jnp.sum(passed, dtype=jnp.int32), len(mask)), count
+
+
+@lanes_last
+def _draw_one_few(
+    word: UInt32[Array, "*lanes"], mask: Bool[Array, "entries *lanes"]
+) -> tuple[Int[Array, "*lanes"], Int[Array, "*lanes"]]:
+    words = bitsets.packed(mask)
+    count = bitsets.size(words)
+    entry = bitsets.nth(words, random.below(word, count))
+    return jnp.where(count > 0, entry, len(mask)), count
+
+
+def trodden(place: Int[Array, " players"], places: int) -> Bool[Array, " places"]:
+    """Which places somebody stands on; a player who stands on none has number `places`."""
+    feet = jnp.zeros(places + 1, bool).at[place].set(True, mode="promise_in_bounds")
+    return feet[:-1]
