@@ -1,0 +1,1 @@
+"""Worlds: the physics, one file for each game."""

@@ -1,0 +1,1 @@
+"""Sequential social dilemmas: small grid worlds where private and common gain part ways."""

@@ -1,0 +1,375 @@
+"""Clean Up: apples need clean water, and cleaning pays nothing (Hughes et al., 2018).
+
+Rules
+  R1  Walking onto an apple eats it and pays 1. Nothing else pays.
+  R2  At the start 79 of the 147 basin cells are fouled, drawn by lot, and no apple stands.
+  R3  After 50 quiet steps, with chance 0.5 a step, one clean basin cell drawn by lot is fouled;
+      nothing happens if somebody stands on it.
+  R4  An empty orchard cell that nobody stands on grows an apple with a chance that falls with the
+      fouled share of all water: 0.05 a step at none, in a straight line down to 0 at 40 percent.
+  R5  The cleaning beam (3 long, 3 wide, 2 steps to recharge) cleans the fouled cells it covers; one
+      cleaned by several counts for the lowest seat.
+  R6  The zap beam (3 long, 3 wide, 10 steps to recharge) sends whoever it hits out of play for 50
+      steps; they see nothing meanwhile and come back on a free spawn cell with a random heading. A
+      hit by several counts for the lowest seat.
+  R7  Beams pass through players; each of their three lanes stops at the first wall, the outer two
+      also at a wall beside the player. Where both shine one sees the zap beam. Water can be walked
+      on.
+  R8  Two players never share a cell and never swap cells; a contested cell goes to one at random.
+  R9  Players start on spawn cells; places and headings are drawn.
+  R10 Only the horizon ends an episode (a time-out, not a terminal state).
+Differs from SocialJax: moves are relative to the heading, beams recharge and stop at walls, a
+      bystander's aim never undoes a cleaning, the fouled cells at the start are drawn.
+Differs from Melting Pot: one spawn region, water can be walked on, the horizon is fixed.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key, UInt16
+
+from sociarium.core import random
+from sociarium.core.environment import Environment, Transition, View
+from sociarium.core.errors import BadMap
+from sociarium.core.events import event
+from sociarium.core.rules import RuleSheet
+from sociarium.core.scene import Scene
+from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
+from sociarium.mechanics import beams, movement, spawning, turning
+from sociarium.mechanics.ascii import Drawing
+from sociarium.mechanics.growth import taken
+from sociarium.mechanics.terrain import Terrain
+from sociarium.mechanics.windows import Window
+
+SHEET = RuleSheet.read(__doc__)
+
+MAP = """
+wwwwwwwwwwwwwwwwwwwwwwwwwwww
+wwwwwwwwwwwwwwwwwwwwwwwwwwww
+wwwwwwwwwwwwwwwwwwwwwwwwwwww
+wwwwwwwwwwwwwwwwwwwwwwwwwwww
+wwwwwwwwwwwwwwwwwwwwwwwwwwww
+................wwwwwww.....
+..................~~~.......
+..P..P..P..P..P...~~~..P..P.
+..................~~~.......
+..P..P..P..P..P...~~~..P..P.
+..................~~........
+..P..P..P..P..P...~~...P..P.
+..................~~........
+....P.....P.......~~....P...
+.BBBBBBBBBBBBBBBBBBBBBBBBBB.
+BBBBB.BBBBBBB..BBBBBBB.BBBBB
+BBBBB.BBBBBBBBBBBBBBBB.BBBBB
+BBBBB.BBBBBBB..BBBBBBB.BBBBB
+.BBBB.BBBBBBB..BBBBBBB.BBBB.
+"""
+LEGEND = {".": "sand", "#": "wall", "w": "basin", "~": "river", "B": "orchard", "P": "spawn"}
+
+TILES = ("nothing", "sand", "wall", "river", "clean water", "waste", "orchard", "apple")
+NOTHING, SAND, WALL, RIVER, WATER, WASTE, ORCHARD, APPLE = range(len(TILES))
+ZAP, CLEAN = len(turning.MOVES), len(turning.MOVES) + 1
+
+
+class Params(eqx.Module):
+    """Every number of the rule sheet."""
+
+    growth: Float[Array, ""]  # chance of an apple where all water is clean
+    depletion: Float[Array, ""]  # fouled share at which nothing grows
+    restoration: Float[Array, ""]  # fouled share at which growth is full
+    waste_chance: Float[Array, ""]
+    quiet: Int[Array, ""]  # steps before new waste appears
+    fouled: Int[Array, ""]  # basin cells fouled at the start
+    zap: Bool[Array, "5 3"]
+    clean: Bool[Array, "5 3"]
+    zap_recharge: Int[Array, ""]
+    clean_recharge: Int[Array, ""]
+    exile: Int[Array, ""]
+    apple_reward: Float[Array, ""]
+    horizon: Int[Array, ""]
+
+    @classmethod
+    def of(cls, zap_recharge: int = 10, clean_recharge: int = 2, exile: int = 50) -> "Params":
+        """The paper's numbers, with other timers if given."""
+        return cls(
+            growth=jnp.float32(0.05),
+            depletion=jnp.float32(0.4),
+            restoration=jnp.float32(0.0),
+            waste_chance=jnp.float32(0.5),
+            quiet=jnp.int32(50),
+            fouled=jnp.int32(79),
+            zap=jnp.asarray(beams.footprint(3, 1)),
+            clean=jnp.asarray(beams.footprint(3, 1)),
+            zap_recharge=jnp.int32(zap_recharge),
+            clean_recharge=jnp.int32(clean_recharge),
+            exile=jnp.int32(exile),
+            apple_reward=jnp.float32(1.0),
+            horizon=jnp.int32(1000),
+        )
+
+    @classmethod
+    def socialjax(cls) -> "Params":
+        """The reference's numbers: small beams that never rest, and no time out of play."""
+        params = cls.of(zap_recharge=0, clean_recharge=0, exile=0)
+        small = jnp.asarray(beams.SMALL)
+        return eqx.tree_at(lambda p: (p.zap, p.clean), params, (small, small))
+
+    @classmethod
+    def meltingpot(cls) -> "Params":
+        """The origin's numbers, which are also the default."""
+        return cls.of()
+
+
+class State(eqx.Module):
+    """Facts only."""
+
+    clock: Int[Array, ""]
+    body: Int[Array, " players"]
+    heading: Int[Array, " players"]
+    away: Int[Array, " players"]  # steps until return
+    zap_cooldown: Int[Array, " players"]
+    clean_cooldown: Int[Array, " players"]
+    zapped_from: Int[Array, " players"]  # the pose a beam was fired from in the last step, or -1
+    cleaned_from: Int[Array, " players"]
+    waste: Bool[Array, " basin"]
+    apple: Bool[Array, " orchard"]
+
+
+class CleanUp(Environment[State, Params]):
+    """Clean Up on its map, or on a map of your own."""
+
+    sheet = SHEET
+    event_specs = (
+        EventSpec("ate", "{actor} ate an apple"),
+        EventSpec("cleaned", "{actor} cleaned {value} cells"),
+        EventSpec("fouled", "waste appeared", axis="place"),
+        EventSpec("fired", "{actor} fired the zap beam"),
+        EventSpec("zapped", "{actor} zapped {target}", axis="target"),
+        EventSpec("returned", "{actor} came back"),
+    )
+    gauge_specs = (
+        GaugeSpec("apples", "apples standing"),
+        GaugeSpec("clean_water", "basin cells without waste"),
+    )
+    actions = (*turning.MOVES, "zap", "clean")
+
+    def __init__(self, players: int = 7, map: str = MAP, tiles: tuple[int, int] = (1, 1)) -> None:
+        """`map` is a drawing in the legend."""
+        drawing = Drawing(map, LEGEND, tiles)
+        self.players = players
+        self.terrain = Terrain(drawing.mask("#"))
+        self.map_shape = (drawing.rows, drawing.cols)
+        self.orchard_cells, self.basin_cells = drawing.cells("B"), drawing.cells("w")
+        self.orchard, self.basin = len(self.orchard_cells), len(self.basin_cells)
+        if not self.orchard or not self.basin:
+            raise BadMap("a Clean Up map needs at least one basin cell (w) and orchard cell (B)")
+        self.water = self.basin + len(drawing.cells("~"))
+        self.spawn = spawning.scattered(drawing.cells("P"))
+        spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
+        self.exile = spawning.Exile(self.terrain, self.spawn)
+        self.orchard_at = self.terrain.numbering(self.orchard_cells)
+        self.basin_at = self.terrain.numbering(self.basin_cells)
+
+        growing = np.concatenate([self.orchard_cells, self.basin_cells])
+        rest = np.setdiff1d(np.arange(self.terrain.cells), growing)
+        self.window = Window(self.terrain, order=np.concatenate([growing, rest]))
+        floor = np.select(
+            [drawing.mask("#").ravel()[rest], drawing.mask("~").ravel()[rest]], [WALL, RIVER], SAND
+        )
+        self.floor = np.append(floor, self.window.beyond(WALL)).astype(np.uint8)
+        timers = ("zap_cooldown", "clean_cooldown", "away")
+        self.view_spec = self.window.spec(
+            TILES,
+            players,
+            lights=("zap", "clean"),
+            own=tuple(OwnSpec(timer, 0, 32767) for timer in timers),
+        )
+        self.draws = self.orchard + 2 * players + 3
+
+    def defaults(self) -> Params:
+        """The paper's numbers."""
+        return Params.of()
+
+    def reset(self, key: Key[Array, ""], params: Params) -> State:
+        """Players on drawn spawn cells, waste in drawn basin cells, no apples (R2, R9)."""
+        k_place, k_heading, k_waste = jax.random.split(key, 3)
+        nobody = jnp.zeros(self.players, jnp.int32)
+        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
+        return State(
+            clock=jnp.int32(0),
+            body=places[: self.players],
+            heading=spawning.headings(k_heading, self.players),
+            away=nobody,
+            zap_cooldown=nobody,
+            clean_cooldown=nobody,
+            zapped_from=nobody - 1,
+            cleaned_from=nobody - 1,
+            waste=spawning.shuffled(k_waste, self.basin) < params.fouled,
+            apple=jnp.zeros(self.orchard, bool),
+        )
+
+    def step(
+        self, key: Key[Array, ""], state: State, actions: Int[Array, " players"], params: Params
+    ) -> tuple[State, Transition]:
+        """Move and turn; eat; zap and clean; foul; grow; return; count."""
+        k_move, k_waste, k_grow, k_return = jax.random.split(key, 4)
+        terrain = self.terrain
+        actions = jnp.where(state.body != terrain.nowhere, actions, turning.STAY)
+        heading = turning.turned(state.heading, actions)
+        body = movement.walk(k_move, terrain, state.body, state.heading, actions)  # R8
+
+        plot = jnp.asarray(self.orchard_at).at[body].get(mode="promise_in_bounds")
+        apple, ate = taken(state.apple, plot)  # R1
+        zaps = (actions == ZAP) & (state.zap_cooldown == 0)
+        cleans = (actions == CLEAN) & (state.clean_cooldown == 0)
+        zap_light = beams.lit(terrain, params.zap, zaps, body, heading)  # R6, R7
+        clean_light = beams.lit(terrain, params.clean, cleans, body, heading)  # R5, R7
+        zapped_by = beams.struck(terrain, zap_light, body, heading, body)
+        standing = jnp.where(zapped_by >= 0, terrain.nowhere, body)
+        pose = body * 4 + heading
+        swept = self.window.shine(self.window.dark(), clean_light, pose, code=1)
+        rinsed = state.waste & (swept[self.orchard : self.orchard + self.basin] == 0)
+        new, clean = fouled(
+            random.bits(k_waste, 2),
+            rinsed,
+            jnp.asarray(self.basin_at).at[standing].get(mode="promise_in_bounds"),
+            state.clock >= params.quiet,
+            params,
+        )  # R3
+        waste = rinsed | new
+        word = random.bits(k_grow, self.orchard)
+        limit = self.growth_limit(self.basin - clean, params)
+        ripe = random.falls(word, jnp.broadcast_to(limit, word.shape))  # R4
+        underfoot = jnp.where(zapped_by >= 0, self.orchard, plot)
+        grown = apple | (ripe & ~spawning.trodden(underfoot, self.orchard))
+        new_body, new_heading, away, back = self.exile(  # R6
+            k_return, body, heading, state.away, zapped_by >= 0, params.exile
+        )
+        after = State(
+            clock=state.clock + 1,
+            body=new_body,
+            heading=new_heading,
+            away=away,
+            zap_cooldown=beams.cooled(state.zap_cooldown, zaps, params.zap_recharge),
+            clean_cooldown=beams.cooled(state.clean_cooldown, cleans, params.clean_recharge),
+            zapped_from=jnp.where(zaps, pose, -1),
+            cleaned_from=jnp.where(cleans, pose, -1),
+            waste=waste,
+            apple=grown,
+        )
+
+        reward = ate * params.apple_reward
+        cells_cleaned = self.credited(state.waste, clean_light, body, heading)
+        transition = Transition(
+            reward=reward,
+            raw=reward,
+            distributed=reward,
+            terminated=jnp.bool_(False),
+            truncated=after.clock >= params.horizon,  # R10
+            events={
+                "ate": event(ate, cell=body),
+                "cleaned": event(
+                    cells_cleaned > 0, cell=body, value=cells_cleaned.astype(jnp.float32)
+                ),
+                "fouled": event(new, cell=jnp.asarray(self.basin_cells)),
+                "fired": event(zaps, cell=body),
+                "zapped": event(zapped_by >= 0, other=zapped_by, cell=body),
+                "returned": event(back, cell=new_body),
+            },
+        )
+        return after, transition
+
+    def growth_limit(self, dirty: Int[Array, ""], params: Params) -> Array:
+        """The integer threshold of growth at this many fouled cells.
+
+        Only products and quotients, in units of 1/256 cell: the same bits however it is compiled.
+        """
+        unit = 256 * self.water
+        none = jnp.round(params.depletion * unit).astype(jnp.int32)
+        full = jnp.round(params.restoration * unit).astype(jnp.int32)
+        span = jnp.maximum(none - full, 1)
+        share = jnp.clip(none - dirty * 256, 0, span) / span
+        return (random.threshold(params.growth) * share).astype(jnp.uint32)
+
+    def credited(
+        self,
+        waste: Bool[Array, " basin"],
+        light: Int[Array, " players"],
+        body: Int[Array, " players"],
+        heading: Int[Array, " players"],
+    ) -> Int[Array, " players"]:
+        """Fouled cells each player cleaned; one cleaned by several counts for the lowest seat."""
+        cells = jnp.minimum(beams.covered(self.terrain, light, body, heading), self.terrain.nowhere)
+        seat = jnp.arange(self.players, dtype=jnp.int32)[:, None]
+        first = jnp.full(self.terrain.cells + 1, self.players, jnp.int32)
+        first = first.at[cells].min(jnp.broadcast_to(seat, cells.shape))
+        dirty = jnp.append(waste, False)[jnp.asarray(self.basin_at)[cells]]
+        return jnp.sum(dirty & (first[cells] == seat), axis=1, dtype=jnp.int32)
+
+    def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
+        """What lies, shines and stands on every cell."""
+        shine = self.window.dark()
+        for code, fired, mask in (
+            (2, state.cleaned_from, params.clean),
+            (1, state.zapped_from, params.zap),
+        ):
+            pose = jnp.maximum(fired, 0)
+            light = beams.lit(self.terrain, mask, fired >= 0, pose >> 2, pose & 3)
+            shine = self.window.shine(shine, light, pose, code)
+        ground = jnp.concatenate(
+            [
+                jnp.where(state.apple, jnp.uint8(APPLE), jnp.uint8(ORCHARD)),
+                jnp.where(state.waste, jnp.uint8(WASTE), jnp.uint8(WATER)),
+                jnp.asarray(self.floor),
+            ]
+        )
+        return self.window.code(ground, state.body, state.heading, shine)
+
+    def observe(self, state: State, params: Params) -> View:
+        """Window and private timers."""
+        timers = [state.zap_cooldown, state.clean_cooldown, state.away]
+        return View(
+            cells=self.window.look(self.codes(state, params), state.body, state.heading),
+            own=jnp.stack(timers, axis=1).astype(jnp.int16),
+        )
+
+    def overview(self, state: State, params: Params) -> Scene:
+        """The map."""
+        return self.window.overview(
+            self.compiled("codes")(state, params),
+            state.body,
+            state.heading,
+            tiles=TILES,
+            lights=("zap", "clean"),
+            clock=state.clock,
+            horizon=params.horizon,
+        )
+
+    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+        """Out of play one may only stay; a beam that recharges cannot be fired."""
+        present = state.body != self.terrain.nowhere
+        return turning.legal(present, state.zap_cooldown == 0, state.clean_cooldown == 0)
+
+    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+        """Apples standing and clean basin cells."""
+        return {
+            "apples": jnp.sum(state.apple, dtype=jnp.float32),
+            "clean_water": jnp.sum(~state.waste, dtype=jnp.float32),
+        }
+
+
+def fouled(
+    word: Array,
+    waste: Bool[Array, " basin"],
+    underfoot: Int[Array, " players"],
+    active: Bool[Array, ""],
+    params: Params,
+) -> tuple[Bool[Array, " basin"], Int[Array, ""]]:
+    """The basin cell fouled in this step, if any, and how many are clean after it."""
+    strikes = active & random.falls(word[0], random.threshold(params.waste_chance))
+    cell, clean = spawning.draw_one(word[1], ~waste)
+    strikes = strikes & ~(underfoot == cell).any() & (clean > 0)
+    return strikes & (jnp.arange(len(waste)) == cell), clean - strikes
