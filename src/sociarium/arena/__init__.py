@@ -1,0 +1,1 @@
+"""Seat players, run them, record what they did."""

@@ -1,0 +1,1 @@
+"""Who decides: pure players run inside `scan`, others are awaited outside it."""
