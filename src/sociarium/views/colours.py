@@ -1,0 +1,97 @@
+"""Colours of seats, tiles and lights. Players are vivid, the ground is calm."""
+
+import colorsys
+import zlib
+
+Colour = tuple[int, int, int]
+
+SEATS: tuple[Colour, ...] = (
+    (49, 80, 244),  # blue
+    (234, 122, 14),  # orange
+    (210, 112, 172),  # pink
+    (9, 149, 92),  # green
+    (255, 220, 40),  # yellow
+    (70, 210, 255),  # sky
+    (176, 28, 2),  # brick
+    (115, 35, 131),  # violet
+    (226, 248, 240),  # white
+    (66, 70, 78),  # slate
+)
+INK: Colour = (34, 30, 42)
+PAPER: Colour = (250, 249, 245)
+
+TILES: dict[str, Colour] = {
+    "nothing": (30, 32, 42),
+    "grass": (150, 198, 112),
+    "orchard": (108, 168, 90),
+    "sand": (236, 217, 170),
+    "floor": (226, 221, 211),
+    "wall": (134, 137, 152),
+    "clean water": (104, 188, 220),
+    "river": (82, 160, 208),
+    "waste": (104, 108, 58),
+    "apple": (222, 49, 53),
+    "coin": (176, 178, 186),
+}
+LIGHTS: dict[str, Colour] = {"zap": (255, 166, 0), "clean": (120, 236, 255)}
+
+
+def of_seat(seat: int) -> Colour:
+    """The colour of a player: distinct and safe for the colour-blind in the first ten seats."""
+    if seat < len(SEATS):
+        return SEATS[seat]
+    turn = (seat - len(SEATS)) * 0.618034 + 0.08
+    saturation, value = ((0.62, 0.95), (0.85, 0.62), (0.38, 0.80))[seat % 3]
+    return from_hsv(turn % 1, saturation, value)
+
+
+def of_tile(name: str) -> Colour:
+    """The colour that stands for a tile where there is no room for its sprite."""
+    if name in TILES:
+        return TILES[name]
+    seat = owner_of_coin(name)
+    return of_seat(seat) if seat is not None else hashed(name)
+
+
+def of_light(name: str) -> Colour:
+    """The colour of a beam."""
+    return LIGHTS.get(name) or hashed(name, saturation=0.65, value=1.0)
+
+
+def owner_of_coin(name: str) -> int | None:
+    """The k in `coin of seat k`."""
+    seat = name.removeprefix("coin of seat ")
+    return int(seat) if seat != name and seat.isdecimal() else None
+
+
+def hashed(name: str, saturation: float = 0.42, value: float = 0.78) -> Colour:
+    """A colour that depends on nothing but the name."""
+    return from_hsv(zlib.crc32(name.encode()) % 360 / 360, saturation, value)
+
+
+def from_hsv(hue: float, saturation: float, value: float) -> Colour:
+    """The colour with these three parts, each from 0 to 1."""
+    red, green, blue = colorsys.hsv_to_rgb(hue, saturation, value)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def mixed(one: Colour, other: Colour, share: float) -> Colour:
+    """A colour on the way from one to the other; `share` is that of the other."""
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+    return red, green, blue
+
+
+def lighter(colour: Colour, share: float) -> Colour:
+    """The colour moved toward white."""
+    return mixed(colour, (255, 255, 255), share)
+
+
+def darker(colour: Colour, share: float) -> Colour:
+    """The colour moved toward a warm black."""
+    return mixed(colour, (20, 16, 30), share)
+
+
+def readable_on(colour: Colour) -> Colour:
+    """Ink or paper, whichever can be read on the colour."""
+    red, green, blue = colour
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else PAPER

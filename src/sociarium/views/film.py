@@ -1,0 +1,86 @@
+"""Pictures in a row: in time, as an animated GIF, or in space, as a strip."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8
+from PIL import Image, ImageDraw, ImageFont
+
+from sociarium.core.errors import BadArgument
+from sociarium.views import hud
+
+SAMPLED = 16  # frames that the palette is made from
+COLOURS = 255  # one more is left for what did not change
+
+
+def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int = 8) -> Path:
+    """Writes an endless GIF and returns its path. All frames must have one size.
+
+    The frames share one palette without dithering, and each stores only what changed. A frame
+    equal to the one before it is not stored; the earlier one is shown for longer.
+    """
+    reel = [frame.convert("RGB") for frame in frames]
+    if not reel:
+        raise BadArgument("a film needs at least one frame; given none")
+    if any(frame.size != reel[0].size for frame in reel):
+        sizes = sorted({frame.size for frame in reel})
+        raise BadArgument(f"the frames of a film must have one size; given {sizes}")
+    palette = _palette(reel)
+    first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in reel)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first.save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=rest,
+        duration=round(1000 / fps),
+        loop=0,
+        disposal=1,
+        optimize=True,
+    )
+    return path
+
+
+def strip(
+    pictures: Sequence[Image.Image], gap: int = 16, captions: Sequence[str] = ()
+) -> Image.Image:
+    """The pictures side by side, tops aligned, each under its caption if there are any."""
+    if not pictures:
+        raise BadArgument("a strip needs at least one picture; given none")
+    head = hud.LETTER + 16 if captions else 0
+    width = sum(picture.width for picture in pictures) + gap * (len(pictures) - 1)
+    tallest = max(picture.height for picture in pictures)
+    image = Image.new("RGB", (width, head + tallest), hud.BACK)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=hud.LETTER + 3)
+    x = 0
+    for place, picture in enumerate(pictures):
+        image.paste(picture, (x, head))
+        if place < len(captions):
+            middle = (x + picture.width // 2, head // 2 + 2)
+            text = hud.written(captions[place])
+            draw.text(middle, text, font=font, fill=hud.TEXT, anchor="mm")
+        x += picture.width + gap
+    return image
+
+
+def _palette(reel: list[Image.Image]) -> Image.Image:
+    """The colours of all frames; rare ones (a player, a beam) weigh more than their area."""
+    step = max(1, len(reel) // SAMPLED)
+    seen = np.concatenate([np.asarray(frame).reshape(-1, 3) for frame in reel[::step]])
+    shades, counts = _counted(seen)
+    weight = np.ceil(counts**0.4).astype(np.int64)
+    pixels = np.repeat(shades, weight, axis=0)
+    swatch = Image.fromarray(pixels[None])
+    return swatch.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2)
+
+
+def _counted(
+    pixels: UInt8[np.ndarray, "pixels 3"],
+) -> tuple[UInt8[np.ndarray, "shades 3"], np.ndarray]:
+    """The different colours and how often each occurs."""
+    packed = pixels.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
+    shades, counts = np.unique(packed, return_counts=True)
+    parts = np.stack([shades >> 16 & 255, shades >> 8 & 255, shades & 255], axis=1)
+    return parts.astype(np.uint8), counts

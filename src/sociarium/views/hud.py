@@ -1,0 +1,178 @@
+"""The frame of a picture: caption above; clock, gauges and every seat's score below."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Protocol, SupportsFloat, runtime_checkable
+
+from PIL import Image, ImageDraw, ImageFont
+
+from sociarium.core.scene import Scene
+from sociarium.views import people
+from sociarium.views.colours import Colour
+
+BACK: Colour = (27, 29, 38)
+CARD: Colour = (46, 49, 62)
+TEXT: Colour = (240, 241, 246)
+QUIET: Colour = (160, 164, 180)
+FADED: Colour = (104, 108, 122)
+ELAPSED: Colour = (255, 196, 84)
+
+LETTER = 14  # height of the text, in pixels
+MARGIN = 8
+GAP = 6
+CHIP = 26  # height of a seat's chip
+ICON = 22
+NARROWEST = 220
+MOST_CHIPS = 30  # with more players than this, the seats are summed up
+
+
+@runtime_checkable
+class BySeat(Protocol):
+    """One number for each seat: a list, or an array of NumPy or JAX."""
+
+    def __getitem__(self, seat: int, /) -> SupportsFloat: ...
+
+    def __len__(self) -> int: ...
+
+
+def framed(
+    board: Image.Image,
+    scene: Scene,
+    scores: BySeat | None = None,
+    names: Sequence[str] | None = None,
+    caption: str | None = None,
+) -> Image.Image:
+    """The board inside its frame."""
+    width = max(board.width, NARROWEST)
+    facts = _wrapped(_facts(scene, scores), width, 2 * GAP)
+    chips = _chips(scene, scores, names) if scene.players <= MOST_CHIPS else []
+    rows = _wrapped(chips, width, GAP)
+    above = MARGIN + (LETTER + 12 if caption else 0)
+    below = above + board.height + 3
+    height = below + GAP + len(facts) * (LETTER + GAP) + len(rows) * (CHIP + GAP) + GAP
+    image = Image.new("RGB", (width + 2 * MARGIN, height), BACK)
+    draw = ImageDraw.Draw(image)
+    if caption:
+        middle = (image.width // 2, MARGIN // 2 + (LETTER + 12) // 2)
+        draw.text(middle, written(caption), font=_font(LETTER + 2), fill=TEXT, anchor="mm")
+    image.paste(board, ((image.width - board.width) // 2, above))
+    _clock_line(draw, scene, image.width // 2, board.width, below - 3)
+    for part in (*facts, *rows):
+        x, tall = MARGIN, max(item.height for item in part)
+        for item in part:
+            image.paste(item, (x, below + GAP))
+            x += item.width + (GAP if part in rows else 2 * GAP)
+        below += tall + GAP
+    return image
+
+
+def written(text: str) -> str:
+    """The text in letters that the built-in font has."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?"
+
+
+def number(value: SupportsFloat) -> str:
+    """A number as short as it can be told."""
+    value = float(value)
+    return str(round(value)) if abs(value - round(value)) < 0.05 else f"{value:.1f}"
+
+
+def _facts(scene: Scene, scores: BySeat | None) -> list[Image.Image]:
+    """The clock, the gauges, one's own numbers, and the crowd where it is too large for chips."""
+    facts = {"step": f"{scene.clock} / {scene.horizon}"}
+    for name, value in {**scene.marks, **scene.private}.items():
+        facts[name.replace("_", " ")] = number(value)
+    if scene.players > MOST_CHIPS:
+        facts["players"] = str(scene.players)
+        if scene.me is None:
+            facts["in play"] = str(len(scene.bodies))
+        if scores is not None:
+            total = [float(scores[seat]) for seat in range(scene.players)]
+            best = max(range(len(total)), key=total.__getitem__)
+            facts["mean score"] = number(sum(total) / len(total))
+            facts["best"] = f"{number(total[best])} (seat {best})"
+    longest = {"step": f"{scene.horizon} / {scene.horizon}"}
+    return [_labelled(label, value, longest.get(label, "0000")) for label, value in facts.items()]
+
+
+def _labelled(label: str, value: str, longest: str) -> Image.Image:
+    """A label and its value, with room for the longest value so that films keep still."""
+    font = _font(LETTER)
+    label = written(label)
+    start = round(font.getlength(label + " "))
+    room = max(_length(value), _length(longest))
+    image = Image.new("RGB", (start + room + 2, LETTER), BACK)
+    draw = ImageDraw.Draw(image)
+    draw.text((0, LETTER - 3), label, font=font, fill=QUIET, anchor="ls")
+    draw.text((start, LETTER - 3), value, font=font, fill=TEXT, anchor="ls")
+    return image
+
+
+def _chips(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> list[Image.Image]:
+    """A chip for every seat, all of one width."""
+    seats = range(scene.players)
+    called = ["" if names is None else written(names[seat]) for seat in seats]
+    scored = ["" if scores is None else number(scores[seat]) for seat in seats]
+    room = max((_length(name) for name in called), default=0)
+    purse = 0 if scores is None else max(_length(score) for score in ("000", *scored))
+    width = ICON + 4 + (room + 6 if room else 0) + (purse + 4 if purse else 0)
+    width += 6 if room or purse else 0
+    seen = {body.seat for body in scene.bodies}
+    chips = []
+    for seat in seats:
+        away = seat not in seen and scene.me in (None, seat)
+        chips.append(_chip(seat, called[seat], scored[seat], width, away, seat == scene.me))
+    return chips
+
+
+def _chip(seat: int, name: str, score: str, width: int, away: bool, me: bool) -> Image.Image:
+    """A seat's figure, name and score; grey for somebody out of play."""
+    image = _pill(width, CARD, QUIET if me else CARD)
+    icon = people.body(seat, 0, ICON)
+    if away:
+        mask = icon.getchannel("A").point([level * 11 // 20 for level in range(256)])
+        icon = Image.merge("LA", (icon.convert("L"), mask)).convert("RGBA")
+    image.paste(icon, (2, (CHIP - ICON) // 2), icon)
+    draw, font, base = ImageDraw.Draw(image), _font(LETTER), CHIP // 2 + LETTER // 3
+    fill = FADED if away else QUIET
+    draw.text((ICON + 6, base), name, font=font, fill=fill, anchor="ls")
+    fill = FADED if away else TEXT
+    draw.text((width - 9, base), score, font=font, fill=fill, anchor="rs")
+    return image
+
+
+def _length(text: str) -> int:
+    return round(_font(LETTER).getlength(text))
+
+
+def _pill(width: int, fill: Colour, outline: Colour) -> Image.Image:
+    enlarged = Image.new("RGB", (width * 4, CHIP * 4), BACK)
+    box = (0, 0, width * 4 - 1, CHIP * 4 - 1)
+    ImageDraw.Draw(enlarged).rounded_rectangle(box, CHIP * 2, fill=fill, outline=outline, width=6)
+    return enlarged.resize((width, CHIP), Image.Resampling.BOX)
+
+
+def _clock_line(draw: ImageDraw.ImageDraw, scene: Scene, middle: int, width: int, top: int) -> None:
+    """A thin line under the board that fills up until the horizon."""
+    left = middle - width // 2
+    done = round(width * min(1, scene.clock / max(1, scene.horizon)))
+    draw.rectangle((left, top, left + width - 1, top + 2), fill=CARD)
+    if done:
+        draw.rectangle((left, top, left + done - 1, top + 2), fill=ELAPSED)
+
+
+def _wrapped(items: list[Image.Image], width: int, gap: int) -> list[list[Image.Image]]:
+    """The items in as many rows as it takes."""
+    rows: list[list[Image.Image]] = []
+    used = 0
+    for item in items:
+        if not rows or used + gap + item.width > width:
+            rows.append([])
+            used = -gap
+        rows[-1].append(item)
+        used += gap + item.width
+    return rows
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size=size)
