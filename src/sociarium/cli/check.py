@@ -1,0 +1,61 @@
+"""`sociarium check NAME`."""
+
+import importlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import tyro
+from rich.console import Console
+
+import sociarium
+from sociarium.core.conformance import CLAUSES, examine
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
+
+
+@dataclass(frozen=True)
+class Check:
+    """Examine whether a world keeps the contract: one of ours, or `your.module:YourWorld`."""
+
+    world: tyro.conf.Positional[str]  # catalogue name, or module:Class of your own
+    players: int | None = None  # how many, instead of the default
+    steps: int = 40  # length of the random episode examined
+    seed: int = 0
+    json: bool = False  # one JSON object instead of text
+
+    def run(self) -> None:
+        """Prints each clause with its result; ends with status 1 if any is broken."""
+        env = _load(self.world, self.players)
+        console = Console(stderr=self.json)
+        with console.status("playing") as status:
+            findings = examine(
+                env, steps=self.steps, seed=self.seed, tell=lambda clause: status.update(clause)
+            )
+        broken = {name: detail for name, detail in findings if detail}
+        if self.json:
+            print(json.dumps({"env": env.id, "clauses": list(CLAUSES), "broken": broken}))
+        else:
+            for name, detail in findings:
+                mark = "[red]broken[/red]" if detail else "[green]holds [/green]"
+                console.print(f"{mark}  {name:24} {CLAUSES[name]}", highlight=False)
+                if detail:
+                    console.print(f"        found: {detail}", style="red", highlight=False)
+            console.print(f"\n{len(findings) - len(broken)} of {len(findings)} clauses hold.")
+        if broken:
+            raise SystemExit(1)
+
+
+def _load(name: str, players: int | None) -> Environment[Any, Any]:
+    if ":" not in name:
+        return sociarium.make(name, players=players)
+    module, _, attribute = name.partition(":")
+    try:
+        made = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise BadArgument(
+            f"cannot load {name!r}: {error}. Give module:Class of a module Python can import."
+        ) from error
+    env = made() if players is None else made(players=players)
+    env.id = env.id or name
+    return env

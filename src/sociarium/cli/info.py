@@ -1,0 +1,103 @@
+"""`sociarium info NAME`."""
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any
+
+import jax
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import sociarium
+from sociarium.catalogue import find
+from sociarium.views import terminal
+
+
+@dataclass(frozen=True)
+class Info:
+    """Show one world: its rules, a map, its numbers, and what players see and do."""
+
+    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    players: int | None = None  # how many, instead of the default
+    json: bool = False  # one JSON object instead of text
+
+    def run(self) -> None:
+        """Prints the page."""
+        env = sociarium.make(self.world, players=self.players)
+        params = env.params()
+        if self.json:
+            print(json.dumps(page(env, params)))
+            return
+        console = Console()
+        console.print(f"[bold]{env.id}[/bold]  {find(self.world).paper}\n")
+        console.print(f"{env.sheet.title}: {env.sheet.summary}.\n", highlight=False)
+        rules = Table(box=None, show_header=False, pad_edge=False)
+        for number, rule in env.sheet.rules.items():
+            rules.add_row(number, rule)
+        console.print(rules, highlight=False)
+        for departure in env.sheet.departures:
+            console.print(departure, style="dim", highlight=False)
+        state = jax.jit(env.reset)(sociarium.key(0), params)
+        console.print()
+        console.print(terminal.text(env.scene(state, params)))
+        spec = env.view_spec
+        console.print(f"\n[bold]Actions[/bold]  {', '.join(env.actions)}", highlight=False)
+        console.print(
+            f"[bold]View[/bold]     {spec.rows} x {spec.cols} cells, heading up, player at row "
+            f"{spec.home[0]}, column {spec.home[1]}",
+            highlight=False,
+        )
+        for plane in spec.planes:
+            shown = ", ".join(plane.codes[:8]) + (", ..." if len(plane.codes) > 8 else "")
+            console.print(f"           {plane.name}: {shown}", highlight=False)
+        if spec.own:
+            own = ", ".join(number.name for number in spec.own)
+            console.print(f"           own numbers: {own}", highlight=False)
+        events = ", ".join(event.name for event in env.event_specs)
+        console.print(f"[bold]Events[/bold]   {events}", highlight=False)
+        gauges = ", ".join(f"{gauge.name} ({gauge.meaning})" for gauge in env.gauge_specs)
+        console.print(f"[bold]Gauges[/bold]   {gauges}\n", highlight=False)
+        table = Table("parameter", "value", box=None)
+        for name, value in _numbers(params).items():
+            table.add_row(name, str(value))
+        console.print(table)
+        console.print("\nChange any of them: env.params(name=value).", style="dim", highlight=False)
+
+
+def _numbers(params: Any) -> dict[str, Any]:
+    """Parameters as plain numbers; a beam's footprint as its covered cells ahead."""
+    plain = {}
+    for field in fields(params):
+        value = np.asarray(getattr(params, field.name))
+        if value.dtype == bool and value.ndim == 2:
+            rows = ["".join(".#"[cell] for cell in row.astype(int)) for row in value if row.any()]
+            plain[field.name] = " ".join(rows)
+        elif value.ndim:
+            plain[field.name] = [float(f"{number:.6g}") for number in value]
+        else:
+            plain[field.name] = float(f"{value:.6g}") if value.dtype.kind == "f" else int(value)
+    return plain
+
+
+def page(env: Any, params: Any) -> dict[str, Any]:
+    """Everything there is to know about a world, as plain data."""
+    return {
+        "id": env.id,
+        "paper": find(env.id).paper,
+        "players": env.players,
+        "rules": env.sheet.rules,
+        "departures": list(env.sheet.departures),
+        "actions": list(env.actions),
+        "view": {
+            "rows": env.view_spec.rows,
+            "cols": env.view_spec.cols,
+            "home": list(env.view_spec.home),
+            "planes": {plane.name: list(plane.codes) for plane in env.view_spec.planes},
+            "own": [number.name for number in env.view_spec.own],
+        },
+        "events": {event.name: event.sentence for event in env.event_specs},
+        "gauges": {gauge.name: gauge.meaning for gauge in env.gauge_specs},
+        "params": _numbers(params),
+    }

@@ -1,0 +1,97 @@
+"""`sociarium watch NAME`."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.live import Live
+from rich.progress import Progress
+
+import sociarium
+from sociarium.arena.rollout import rollout
+from sociarium.catalogue import find
+from sociarium.core.errors import BadArgument
+from sociarium.players import roster
+from sociarium.views import film, pixels, terminal
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Watch players in a world: in the terminal, or as a picture with --out x.gif (or x.png).
+
+    Seats are strings such as `random`, `script:forager` or `script:cleaner*3 script:forager*4`.
+    """
+
+    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    out: Path | None = None  # .gif for a film, .png for the last picture; otherwise the terminal
+    seats: str = ""  # who plays; empty for the world's own demonstration
+    players: int | None = None  # how many, instead of the default
+    steps: int = 200  # how long
+    seed: int = 0
+    player: int | None = None  # look through this player's eyes
+    size: int = 20  # pixels a cell
+    fps: int = 8
+
+    def run(self) -> None:
+        """Plays, then shows or writes."""
+        if self.out and self.out.suffix not in (".gif", ".png"):
+            raise BadArgument(f"--out must end in .gif or .png; given {self.out}")
+        chairs = len(roster.parse(self.seats))
+        env = sociarium.make(self.world, players=self.players or (chairs if chairs > 1 else None))
+        if self.player is not None and not 0 <= self.player < env.players:
+            raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
+        seats = self.seats or demonstration(find(self.world).cast, env.players)
+        console = Console(stderr=True)
+        with console.status(f"playing {self.steps} steps of {env.id} with {seats}"):
+            episode, states = rollout(env, seats, seed=self.seed, steps=self.steps)
+        if self.out is None:
+            self._show(env, episode, states)
+        else:
+            self._write(env, episode, states, console)
+
+    def _scenes(self, env: Any, episode: Any, states: Any) -> Any:
+        scores = np.concatenate([np.zeros((1, env.players)), np.cumsum(episode.raw, axis=0)])
+        for clock in range(len(episode) + 1):
+            state = jax.tree.map(lambda x, clock=clock: x[clock], states)
+            yield env.scene(state, episode.params, self.player), scores[clock]
+
+    def _show(self, env: Any, episode: Any, states: Any) -> None:
+        with Live(auto_refresh=False, screen=Console().is_terminal) as live:
+            for scene, scores in self._scenes(env, episode, states):
+                page = terminal.text(scene)
+                page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
+                live.update(page, refresh=True)
+                time.sleep(1 / self.fps if live.console.is_terminal else 0)
+        print(f"{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
+
+    def _write(self, env: Any, episode: Any, states: Any, console: Console) -> None:
+        assert self.out is not None
+        names = [seat.rpartition(":")[2] for seat in episode.seats]
+        with Progress(console=console) as progress:
+            task = progress.add_task("drawing", total=len(episode) + 1)
+            frames = []
+            for scene, scores in self._scenes(env, episode, states):
+                if self.out.suffix == ".gif" or scene.clock == len(episode):
+                    frames.append(pixels.picture(scene, size=self.size, scores=scores, names=names))
+                progress.advance(task)
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        if self.out.suffix == ".png":
+            frames[-1].save(self.out)
+        else:
+            film.save_gif(frames, self.out, fps=self.fps)
+        console.print(f"{self.out}: {len(frames)} pictures, scores {_plain(episode.returns)}")
+
+
+def demonstration(cast: str, players: int) -> str:
+    """The cast's seats, repeated or cut to the number of players."""
+    chairs = [str(seat) for seat in roster.parse(cast)]
+    return " ".join(chairs[seat % len(chairs)] for seat in range(players))
+
+
+def _plain(scores: np.ndarray) -> str:
+    return " ".join(f"{score:g}" for score in scores)
