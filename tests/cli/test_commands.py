@@ -1,0 +1,103 @@
+"""The commands do what their help says, for people and for machines."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from sociarium.catalogue import WORLDS
+from sociarium.cli.bench import Bench
+from sociarium.cli.check import Check
+from sociarium.cli.doctor import Doctor
+from sociarium.cli.info import Info
+from sociarium.cli.list import List
+from sociarium.cli.watch import Watch, demonstration
+from sociarium.core.errors import BadArgument, UnknownName
+
+
+def last_json(capsys):
+    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+
+
+def test_list_names_every_world(capsys):
+    List(json=True).run()
+    rows = last_json(capsys)
+    assert [row["id"] for row in rows] == [entry.id for entry in WORLDS]
+    assert all({"id", "players", "actions", "paper"} <= set(row) for row in rows)
+    assert rows[0]["actions"][0] == "stay"
+    List().run()
+    assert all(entry.id in capsys.readouterr().out for entry in WORLDS[:1])
+
+
+def test_info_shows_rules_and_parameters(capsys):
+    Info("coins").run()
+    page = capsys.readouterr().out
+    assert "R4" in page and "coin_chance" in page and "my coin" in page
+    Info("coins", json=True).run()
+    assert last_json(capsys)["params"]["coin_reward"] == 1
+
+
+def test_a_typo_is_answered_with_the_nearest_names():
+    with pytest.raises(UnknownName, match="clean_up-v0"):
+        Info("cleanup").run()
+
+
+def test_check_reports_every_clause_of_a_stranger(capsys):
+    Check("tests.toys.meadow:Meadow", json=True).run()
+    report = last_json(capsys)
+    assert report["broken"] == {} and "one window" in report["clauses"]
+
+
+def test_check_says_what_it_cannot_load():
+    with pytest.raises(BadArgument, match="module:Class"):
+        Check("no_such_package:World").run()
+
+
+def test_bench_prints_one_object_with_all_figures(capsys):
+    Bench("coins", lanes="4", seconds=0.1, json=True).run()
+    row = last_json(capsys)
+    needed = "env lanes players env_steps_per_s player_steps_per_s bare_env_steps_per_s ratio"
+    needed += " compile_s view_bytes_per_env_step devices"
+    assert set(needed.split()) <= set(row)
+    assert row["view_bytes_per_env_step"] == 2 * 3 * 121
+    assert row["player_steps_per_s"] == pytest.approx(2 * row["env_steps_per_s"])
+    assert 0 < row["ratio"] < 5
+
+
+def test_bench_wants_one_world_or_all():
+    with pytest.raises(BadArgument, match="--all"):
+        Bench().run()
+    with pytest.raises(BadArgument, match="whole numbers"):
+        Bench("coins", lanes="many").run()
+
+
+def test_watch_writes_a_film_and_a_picture(tmp_path: Path):
+    Watch("coins", out=tmp_path / "x.gif", steps=5, size=8).run()
+    with Image.open(tmp_path / "x.gif") as film:
+        assert film.n_frames > 1
+    Watch("coins", out=tmp_path / "x.png", steps=5, size=8, player=1, seats="random").run()
+    with Image.open(tmp_path / "x.png") as picture:
+        assert picture.width >= 88
+
+
+def test_watch_shows_text_without_out(capsys):
+    Watch("coins", steps=3).run()
+    assert "3 steps, scores" in capsys.readouterr().out
+
+
+def test_watch_refuses_what_it_cannot_do(tmp_path: Path):
+    with pytest.raises(BadArgument, match="gif"):
+        Watch("coins", out=tmp_path / "x.mov").run()
+    with pytest.raises(BadArgument, match="--player"):
+        Watch("coins", player=2).run()
+
+
+def test_a_demonstration_fills_any_number_of_seats():
+    assert demonstration("script:forager random", 3) == "script:forager random script:forager"
+
+
+def test_doctor_finds_a_working_world(capsys):
+    Doctor(json=True).run()
+    report = last_json(capsys)
+    assert report["backend"] == "cpu" and len(report["its fingerprint"]) == 16

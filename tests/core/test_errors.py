@@ -1,0 +1,37 @@
+"""Errors say what was given, what is allowed, and what was probably meant."""
+
+import pytest
+
+from sociarium.core.errors import BadArgument, BadMap, ContractBroken, SociariumError, UnknownName
+
+KNOWN = ("clean_up-v0", "coins-v0", "harvest_open-v0", "harvest_closed-v0")
+
+
+def test_a_near_name_is_suggested_and_the_far_ones_are_not():
+    error = UnknownName("world", "clean_upp-v0", KNOWN)
+    assert error.nearest[0] == "clean_up-v0"
+    assert str(error).startswith("There is no world named 'clean_upp-v0'. Did you mean clean_up-v0")
+    assert "Known:" not in str(error)
+
+
+def test_several_near_names_are_joined_nearest_first():
+    error = UnknownName("world", "harvest_opened-v0", KNOWN)
+    assert error.nearest[:2] == ("harvest_open-v0", "harvest_closed-v0")
+    assert "harvest_open-v0 or harvest_closed-v0" in str(error)
+
+
+def test_a_name_like_no_other_gets_the_whole_list():
+    error = UnknownName("world", "zzz", KNOWN)
+    assert error.nearest == ()
+    assert str(error) == f"There is no world named 'zzz'. Known: {', '.join(KNOWN)}."
+
+
+def test_a_hint_comes_last():
+    assert str(UnknownName("map", "zzz", ("open",), "Or draw one.")).endswith(
+        "Known: open. Or draw one."
+    )
+
+
+@pytest.mark.parametrize("kind", [UnknownName, BadMap, BadArgument, ContractBroken])
+def test_every_error_can_be_caught_as_the_packages_own(kind):
+    assert issubclass(kind, SociariumError)

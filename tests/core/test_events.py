@@ -1,0 +1,101 @@
+"""What happened, as rows and in words."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sociarium.core.events import Event, Row, counts, event, sentence, table
+from sociarium.core.specs import EventSpec
+
+GAVE = EventSpec("gave", "{actor} gave {target} {value} coins")
+ZAPPED = EventSpec("zapped", "{actor} zapped {target} at {row}, {col}", axis="target")
+GREW = EventSpec("grew", "an apple grew at row {row}, column {col}", axis="place")
+SPECS = (GAVE, ZAPPED, GREW)
+
+
+def nothing(entries):
+    return event(jnp.zeros(entries, bool))
+
+
+def rows(cols=10, step=0, **events):
+    quiet = {spec.name: nothing(3) for spec in SPECS}
+    return list(table(quiet | events, SPECS, cols, step))
+
+
+def test_an_event_has_nobody_else_no_cell_and_value_one_unless_given():
+    plain = event(jnp.array([True, False]))
+    np.testing.assert_array_equal(plain.other, [-1, -1])
+    np.testing.assert_array_equal(plain.cell, [-1, -1])
+    np.testing.assert_array_equal(plain.value, [1.0, 1.0])
+
+
+def test_where_nothing_happened_there_are_no_rows():
+    assert rows() == []
+
+
+def test_an_actors_entry_is_the_doer():
+    gave = event(
+        jnp.array([False, True, False]),
+        other=jnp.array([9, 2, 9]),
+        cell=jnp.array([9, 23, 9]),
+        value=jnp.array([9.0, 2.5, 9.0]),
+    )
+    assert rows(gave=gave) == [Row(0, "gave", actor=1, target=2, row=2, col=3, value=2.5)]
+
+
+def test_a_targets_entry_is_the_one_it_is_done_to():
+    zapped = event(jnp.array([True, False, True]), other=jnp.array([2, 0, -1]))
+    assert rows(zapped=zapped) == [
+        Row(0, "zapped", actor=2, target=0, row=-1, col=-1, value=1.0),
+        Row(0, "zapped", actor=-1, target=2, row=-1, col=-1, value=1.0),
+    ]
+
+
+def test_a_places_entry_is_nobody():
+    grew = event(jnp.array([False, False, True, True]), cell=jnp.array([0, 0, 0, 7]))
+    assert rows(cols=4, grew=grew) == [
+        Row(0, "grew", actor=-1, target=-1, row=0, col=0, value=1.0),
+        Row(0, "grew", actor=-1, target=-1, row=1, col=3, value=1.0),
+    ]
+
+
+def test_a_leading_axis_is_time_and_rows_come_in_its_order():
+    quiet = jnp.zeros((3, 2), bool)
+    plain = {"other": quiet - 1, "cell": quiet - 1, "value": quiet + 1.0}
+    plain = {name: jnp.broadcast_to(part, (3, 2)) for name, part in plain.items()}
+    timed = {
+        "gave": Event(mask=quiet.at[2, 0].set(True).at[0, 1].set(True), **plain),
+        "zapped": Event(mask=quiet.at[1, 1].set(True), **plain),
+        "grew": Event(mask=quiet.at[0, 0].set(True), **plain),
+    }
+    found = [
+        (row.step, row.kind, row.actor, row.target) for row in table(timed, SPECS, 5, step=100)
+    ]
+    assert found == [
+        (100, "gave", 1, -1),
+        (100, "grew", -1, -1),
+        (101, "zapped", -1, 1),
+        (102, "gave", 0, -1),
+    ]
+
+
+def test_counts_are_of_the_doers():
+    mask, other = jnp.array([True, True, False]), jnp.array([2, 2, 0])
+    happened = event(mask, other=other)
+    np.testing.assert_array_equal(counts(happened, GAVE, 3), [1, 1, 0])
+    np.testing.assert_array_equal(counts(happened, ZAPPED, 3), [0, 0, 2])
+    np.testing.assert_array_equal(counts(happened, GREW, 3), [0, 0, 0])
+    np.testing.assert_array_equal(counts(event(mask), ZAPPED, 3), [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (Row(0, "gave", 0, 1, -1, -1, 2.0), "Ann gave Bob 2 coins"),
+        (Row(0, "gave", 0, -1, -1, -1, 0.5), "Ann gave somebody 0.5 coins"),
+        (Row(0, "zapped", -1, 1, 3, 4, 1.0), "somebody zapped Bob at 3, 4"),
+        (Row(0, "grew", -1, -1, 1, 2, 1.0), "an apple grew at row 1, column 2"),
+    ],
+)
+def test_rows_are_told_with_names(row, words):
+    assert sentence(row, SPECS, ("Ann", "Bob")) == words

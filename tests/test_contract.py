@@ -1,0 +1,143 @@
+"""The contract meets its future: a charter, a stranger's world and an asynchronous player."""
+
+import asyncio
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.core import random
+from sociarium.core.errors import ContractBroken, UnknownName
+from tests.toys.meadow import Meadow
+from tests.toys.society import Society
+
+CLAUSES = {"coins-v0": "took_other", "clean_up-v0": "zapped"}
+
+
+def society_of(name: str) -> Society:
+    if name == "meadow":
+        return Society(Meadow(), "smelled")
+    return Society(sociarium.make(name), CLAUSES.get(name, "ate"))
+
+
+NAMES = (
+    "meadow",
+    "coins-v0",
+    "harvest_open-v0",
+    "harvest_closed-v0",
+    "harvest_partnership-v0",
+    "clean_up-v0",
+)
+
+
+def test_every_world_keeps_the_contract(world):
+    assert sociarium.check(world)
+
+
+def test_a_world_from_elsewhere_keeps_the_contract():
+    assert sociarium.check(Meadow())
+
+
+@pytest.mark.parametrize("name", ["meadow", "coins-v0", "clean_up-v0"])
+def test_a_society_is_again_an_environment(name):
+    assert sociarium.check(society_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_moves_or_pays_in_an_assembly(name):
+    society = society_of(name)
+    params = society.params()
+    state = society.reset(sociarium.key(0), params)
+    step = jax.jit(society.step)
+    for seed in range(2):
+        forward = jnp.ones(society.players, jnp.int32)
+        after, transition = step(sociarium.key(seed), state, forward, params)
+        assert jax.tree.all(jax.tree.map(np.array_equal, after.world, state.world))
+        assert not transition.reward.any() and not transition.truncated
+        assert not any(kind.mask.any() for kind in transition.events.values())
+        state = after
+    after, _ = step(sociarium.key(9), state, forward, params)
+    assert after.world.clock == 1
+
+
+def test_a_clause_binds_whoever_does_it():
+    society = society_of("meadow")
+    params = society.params(charter=eqx.tree_at(lambda c: c.assembly, society.params().charter, 0))
+    state = society.reset(sociarium.key(0), params)
+    flower = int(np.flatnonzero(society.world.flower)[0])
+    state = eqx.tree_at(lambda s: s.world.body, state, state.world.body.at[1].set(flower))
+    _, transition = society.step(sociarium.key(1), state, jnp.zeros(3, jnp.int32), params)
+    assert transition.raw.tolist() == [0, 1, 0]
+    assert transition.reward.tolist() == [0, 0.5, 0]
+
+
+def test_a_social_action_stays_in_the_world_and_reaches_its_target():
+    society = society_of("harvest_open-v0")
+    params = society.params()
+    state = society.reset(sociarium.key(0), params)
+    thank_four = jnp.zeros(7, jnp.int32).at[2].set(society.action("thank seat 4"))
+    after, transition = society.step(sociarium.key(1), state, thank_four, params)
+    assert int(after.thanks[2, 4]) == 1 and int(after.thanks.sum()) == 1
+    assert bool(transition.events["thanked"].mask[2])
+    assert int(society.observe(after, params).social[2, 4]) == 1
+
+
+def test_an_unknown_clause_names_the_known_events():
+    with pytest.raises(UnknownName, match="zapped"):
+        Society(sociarium.make("clean_up-v0"), "zaped")
+
+
+class Ponderer:
+    """An asynchronous player that reads its scene and answers with the name of an action."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        self.seen = []
+
+    async def decide(self, scene, menu):
+        await asyncio.sleep(self.delay)
+        self.seen.append(scene)
+        return menu[len(self.seen) % len(menu)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_asynchronous_player_sits_beside_random_ones(name):
+    def match(delay: float):
+        env = society_of(name)
+        params, ponderer = env.params(), Ponderer(delay)
+        state = jax.jit(env.reset)(sociarium.key(3), params)
+        step, legal = jax.jit(env.step), jax.jit(env.legal)
+
+        async def play(state):
+            for clock in range(4):
+                key = jax.random.fold_in(sociarium.key(3), clock)
+                words = random.bits(jax.random.fold_in(key, 1), env.players)
+                actions = random.below(words, jnp.full(env.players, len(env.actions)))
+                allowed = np.flatnonzero(legal(state, params)[0])
+                menu = tuple(env.actions[action] for action in allowed)
+                answer = await ponderer.decide(env.scene(state, params, player=0), menu)
+                state, _ = step(key, state, actions.at[0].set(env.action(answer)), params)
+            return state
+
+        return asyncio.run(play(state)), ponderer
+
+    prompt, ponderer = match(0)
+    late, _ = match(0.002)
+    assert jax.tree.all(jax.tree.map(np.array_equal, prompt, late))
+    assert [scene.me for scene in ponderer.seen] == [0] * 4
+    assert all(any(body.seat == 0 for body in scene.bodies) for scene in ponderer.seen)
+
+
+class Cheater(Meadow):
+    """Claims in `legal` that nobody may move, and moves them all the same."""
+
+    def legal(self, state, params):
+        return super().legal(state, params).at[:, 1:].set(False)
+
+
+def test_the_suite_names_the_broken_clause():
+    with pytest.raises(ContractBroken, match="illegal is stay"):
+        sociarium.check(Cheater())

@@ -1,0 +1,45 @@
+"""The documentation says what the code does."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from sociarium.catalogue import WORLDS
+from sociarium.core.conformance import CLAUSES
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("entry", WORLDS, ids=lambda entry: entry.id)
+def test_the_page_of_a_world_is_up_to_date(entry, generate):
+    stored = (ROOT / "docs" / "worlds" / f"{entry.family}.md").read_text()
+    assert stored == generate.world_page(entry), "run `python docs/generate.py --pages`"
+
+
+def test_the_readme_lists_every_world():
+    readme = (ROOT / "README.md").read_text()
+    for entry in WORLDS:
+        assert f"`{entry.id}`" in readme and entry.summary in readme
+
+
+def test_the_contract_page_lists_every_clause():
+    page = (ROOT / "docs" / "contract.md").read_text()
+    for name, sentence in CLAUSES.items():
+        assert f"- **{name}**: {sentence}" in page
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/contract.md"])
+def test_links_lead_somewhere(page):
+    path = ROOT / page
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), f"{page} links to {target}"
