@@ -3,10 +3,12 @@
 import importlib
 import inspect
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
+
+if TYPE_CHECKING:
+    from sociarium.core.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Entry:
         """The number after -v; it rises when behaviour changes."""
         return int(self.id.rsplit("-v", 1)[1])
 
-    def load(self) -> type[Environment[Any, Any]]:
+    def load(self) -> "type[Environment[Any, Any]]":
         """The class behind the entry."""
         module, name = self.where.split(":")
         return getattr(importlib.import_module(module), name)
@@ -103,7 +105,7 @@ def find(name: str) -> Entry:
     raise UnknownName("world", name, known, "`sociarium list` shows them all.")
 
 
-def make(name: str, *, players: int | None = None, **arguments: Any) -> Environment[Any, Any]:
+def make(name: str, *, players: int | None = None, **arguments: Any) -> "Environment[Any, Any]":
     """The world of this name; `players` and other constructor arguments replace the defaults."""
     entry = find(name)
     if players is not None and players < 1:

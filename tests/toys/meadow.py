@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from sociarium.core.environment import Environment, Transition, View
+from sociarium.core.environment import Environment, View, paid
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
@@ -75,8 +75,7 @@ class Meadow(Environment[State, Params]):
         after = State(state.clock + 1, body, turning.turned(state.heading, actions))
         reward = smells * params.flower_reward
         ends = after.clock >= params.horizon  # R2
-        events = {"smelled": event(smells, cell=body)}
-        return after, Transition(reward, reward, reward, jnp.bool_(False), ends, events)
+        return after, paid(reward, ends, {"smelled": event(smells, cell=body)})
 
     def codes(self, state: State):
         return self.window.code(jnp.asarray(self.ground), state.body, state.heading)

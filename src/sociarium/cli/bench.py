@@ -14,6 +14,8 @@ from sociarium.arena.benchmark import Speed, measure
 from sociarium.catalogue import WORLDS, find
 from sociarium.core.errors import BadArgument
 
+FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. --json shows more."
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -48,7 +50,8 @@ class Bench:
                     if self.json:
                         print(json.dumps(row.as_dict()), flush=True)
         if not self.json:
-            Console().print(_table(rows))
+            Console(width=None if Console().is_terminal else 100).print(_table(rows))
+            Console().print(f"\n{FOOTNOTE}", style="dim")
 
     def _make(self, name: str, players: int | None) -> Any:
         if players is None or not self.same_density:
@@ -81,23 +84,19 @@ def _numbers(text: str, what: str) -> list[int]:
 
 
 def _table(rows: list[Speed]) -> Table:
-    table = Table(box=None)
-    for title in ("world", "lanes", "players", "env steps/s", "player steps/s", "bare", "ratio"):
-        table.add_column(title, justify="left" if title == "world" else "right")
-    for title in ("CPU us/player step", "compile s", "view bytes", "devices"):
-        table.add_column(title, justify="right")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("world", no_wrap=True)
+    for title in ("lanes", "players", "env steps/s", "bare", "ratio", "CPU us", "compile s"):
+        table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row.env,
             f"{row.lanes:,}",
             f"{row.players:,}",
             f"{row.env_steps_per_s:,.0f}",
-            f"{row.player_steps_per_s:,.0f}",
             f"{row.bare_env_steps_per_s:,.0f}",
             f"{row.ratio:.2f}",
             f"{row.cpu_us_per_player_step:.2f}",
             f"{row.compile_s:.1f}",
-            f"{row.view_bytes_per_env_step:,}",
-            str(row.devices),
         )
     return table

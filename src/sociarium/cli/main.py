@@ -1,16 +1,28 @@
 """`sociarium`: the entry point. Sets the machine up, then hands over to a command."""
 
+import importlib
 import os
 import sys
 from pathlib import Path
 
+COMMANDS = {
+    "list": "List",
+    "info": "Info",
+    "watch": "Watch",
+    "bench": "Bench",
+    "check": "Check",
+    "doctor": "Doctor",
+}
+
 
 def prepare() -> None:
     """Lets XLA use every core and remember what it compiled. Runs before JAX is loaded."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     flags = os.environ.get("XLA_FLAGS", "")
-    if "xla_force_host_platform_device_count" not in flags:
-        count = f"--xla_force_host_platform_device_count={len(os.sched_getaffinity(0))}"
-        os.environ["XLA_FLAGS"] = f"{flags} {count}".strip()
+    for name in ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count"):
+        if name not in flags:
+            flags += f" --{name}={cores}"
+    os.environ["XLA_FLAGS"] = flags.strip()
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         caches = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(caches / "sociarium" / "jax")
@@ -22,21 +34,12 @@ def main() -> None:
     prepare()
     import tyro
 
-    from sociarium.cli.bench import Bench
-    from sociarium.cli.check import Check
-    from sociarium.cli.doctor import Doctor
-    from sociarium.cli.info import Info
-    from sociarium.cli.list import List
-    from sociarium.cli.watch import Watch
     from sociarium.core.errors import SociariumError
 
+    asked = [name for name in sys.argv[1:2] if name in COMMANDS] or list(COMMANDS)
     commands = {
-        "list": List,
-        "info": Info,
-        "watch": Watch,
-        "bench": Bench,
-        "check": Check,
-        "doctor": Doctor,
+        name: getattr(importlib.import_module(f"sociarium.cli.{name}"), COMMANDS[name])
+        for name in asked
     }
     command = tyro.extras.subcommand_cli_from_dict(
         commands,

@@ -66,6 +66,20 @@ class Transition(eqx.Module):
     events: Events
 
 
+def paid(
+    reward: Float[Array, " players"], truncated: Bool[Array, ""], events: Events
+) -> Transition:
+    """The transition of a bare world, which keeps what it pays and ends only by time-out."""
+    return Transition(
+        reward=reward,
+        raw=reward,
+        distributed=reward,
+        terminated=jnp.bool_(False),
+        truncated=truncated,
+        events=events,
+    )
+
+
 def lawful(
     actions: Int[Array, " players"], legal: Bool[Array, "players actions"]
 ) -> Int[Array, " players"]:

@@ -45,8 +45,7 @@ def struck(
     if len(body) <= FEW:
         rows, cols = terrain.place(body)
         from_rows, from_cols = terrain.place(origin)
-        present = body != terrain.nowhere
-        return _struck_few(light, from_rows, from_cols, heading, rows, cols, present)
+        return _struck_few(light, from_rows, from_cols, heading, rows, cols)
     players = len(body)
     shooter = jnp.broadcast_to(
         jnp.arange(players, dtype=jnp.int32)[:, None], (players, BEAM_LENGTH * BEAM_WIDTH)
@@ -65,16 +64,15 @@ def _struck_few(
     heading: Int[Array, "players *lanes"],
     rows: Int[Array, "players *lanes"],
     cols: Int[Array, "players *lanes"],
-    present: Bool[Array, "players *lanes"],
 ) -> Int[Array, "players *lanes"]:
-    """Axis 0 is the shooter, axis 1 the target."""
+    """Axis 0 is the shooter, axis 1 the target; nowhere is beyond the edge, where no beam goes."""
     players = len(rows)
     far, side = turning.relative(
         rows[None] - from_rows[:, None],
         cols[None] - from_cols[:, None],
         jnp.broadcast_to(heading[:, None], (players, players, *rows.shape[1:])),
     )
-    inside = (far >= 1) & (far <= BEAM_LENGTH) & (abs(side) <= 1) & present[None]
+    inside = (far >= 1) & (far <= BEAM_LENGTH) & (abs(side) <= 1)
     bit = jnp.where(inside, (far - 1) * BEAM_WIDTH + side + 1, 31)
     hit = (light[:, None] >> bit) & 1 == 1
     shooter = jnp.arange(players, dtype=jnp.int32).reshape(players, *[1] * rows.ndim)

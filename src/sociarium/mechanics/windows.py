@@ -84,18 +84,18 @@ class Window:
 
     def shine(
         self,
-        grid: UInt8[Array, " entries"],
         light: Int[Array, " players"],
         pose: Int[Array, " players"],
-        code: int,
+        code: UInt8[Array, " players"],
     ) -> UInt8[Array, " entries"]:
-        """The grid with `code` on every cell that a beam fired from a pose lights."""
+        """A grid with each player's code on the cells its beam lights; the highest is seen."""
         if self.terrain.cells <= TABLE_CELLS:
             start = jnp.zeros(pose.shape, jnp.uint32)
             table = jnp.asarray(self._beam_table)
-            return _paint(grid, light, pose.astype(jnp.uint32), start, table, jnp.uint8(code))
+            return _paint(self.dark(), light, pose.astype(jnp.uint32), start, code, table)
         entries = self.at(beams.covered(self.terrain, light, pose >> 2, pose & 3))
-        return grid.at[entries].set(jnp.uint8(code), mode="promise_in_bounds")
+        codes = jnp.broadcast_to(code[:, None], entries.shape)
+        return self.dark().at[entries].max(codes, mode="promise_in_bounds")
 
     @cached_property
     def _beam_table(self) -> Int[np.ndarray, "15 poses"]:
@@ -308,38 +308,40 @@ def _paint(
     light: Int[Array, "players *lanes"],
     pose: UInt32[Array, "players *lanes"],
     start: UInt32[Array, "players *lanes"],
+    code: UInt8[Array, "players *lanes"],
     table: Int[Array, "15 poses"],
-    code: UInt8[Array, ""],
 ) -> UInt8[Array, " entries"]:
     """Writes `code` where beams shine; `start` is where each player's own grid begins."""
-    where = computed_once(_lit_entries, light, pose, start, table)
-    return grid.at[where.ravel()].set(code, mode="promise_in_bounds")
+    where, codes = computed_once(_lit_entries, light, pose, start, code, table)
+    return grid.at[where.ravel()].max(codes.ravel(), mode="promise_in_bounds")
 
 
 def _lit_entries(
     light: Int[Array, "players *lanes"],
     pose: UInt32[Array, "players *lanes"],
     start: UInt32[Array, "players *lanes"],
+    code: UInt8[Array, "players *lanes"],
     table: Int[Array, "15 poses"],
-) -> Int[Array, "15 players *lanes"]:
+) -> tuple[Int[Array, "15 players *lanes"], UInt8[Array, "15 players *lanes"]]:
     bits, poses = table.shape
     scrap = table[0, -1].astype(jnp.uint32)
     bit = jnp.arange(bits, dtype=jnp.uint32).reshape(bits, *[1] * pose.ndim)
     entry = table.ravel().at[bit * poses + pose[None]].get(mode="promise_in_bounds")
     lit = (light[None] >> bit.astype(jnp.int32)) & 1 == 1
-    return (start[None] + jnp.where(lit, entry.astype(jnp.uint32), scrap)).astype(jnp.int32)
+    where = start[None] + jnp.where(lit, entry.astype(jnp.uint32), scrap)
+    return where.astype(jnp.int32), jnp.broadcast_to(code[None], where.shape)
 
 
 @_paint.def_vmap
 def _(size: int, batched: list[bool], *arrays: Any) -> tuple[jax.Array, bool]:
     """Lays all lanes' grids end to end and puts the lane axis of the players last."""
-    *parts, table, code = arrays
-    grid, light, pose, start = (
+    *parts, table = arrays
+    grid, light, pose, start, code = (
         part if is_batched else jnp.broadcast_to(part, (size, *part.shape))
         for part, is_batched in zip(parts, batched, strict=False)
     )
-    light, pose, start = (jnp.moveaxis(part, 0, -1) for part in (light, pose, start))
+    light, pose, start, code = (jnp.moveaxis(part, 0, -1) for part in (light, pose, start, code))
     own = jnp.arange(size, dtype=jnp.uint32) * grid.shape[1]
     start = start + own.reshape(*[1] * (start.ndim - 1), size)
-    flat = _paint(grid.ravel(), light, pose, start, table, code)
+    flat = _paint(grid.ravel(), light, pose, start, code, table)
     return flat.reshape(grid.shape), True

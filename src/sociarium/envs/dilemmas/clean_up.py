@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View
+from sociarium.core.environment import Environment, Transition, View, paid
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
@@ -184,7 +184,7 @@ class CleanUp(Environment[State, Params]):
         self.view_spec = self.window.spec(
             TILES,
             players,
-            lights=("zap", "clean"),
+            lights=("clean", "zap"),
             own=tuple(OwnSpec(timer, 0, 32767) for timer in timers),
         )
         self.draws = self.orchard + 2 * players + 3
@@ -230,7 +230,7 @@ class CleanUp(Environment[State, Params]):
         zapped_by = beams.struck(terrain, zap_light, body, heading, body)
         standing = jnp.where(zapped_by >= 0, terrain.nowhere, body)
         pose = body * 4 + heading
-        swept = self.window.shine(self.window.dark(), clean_light, pose, code=1)
+        swept = self.window.shine(clean_light, pose, cleans.astype(jnp.uint8))
         rinsed = state.waste & (swept[self.orchard : self.orchard + self.basin] == 0)
         new, clean = fouled(
             random.bits(k_waste, 2),
@@ -263,11 +263,8 @@ class CleanUp(Environment[State, Params]):
 
         reward = ate * params.apple_reward
         cells_cleaned = self.credited(state.waste, clean_light, body, heading)
-        transition = Transition(
-            reward=reward,
-            raw=reward,
-            distributed=reward,
-            terminated=jnp.bool_(False),
+        transition = paid(
+            reward,
             truncated=after.clock >= params.horizon,  # R10
             events={
                 "ate": event(ate, cell=body),
@@ -311,14 +308,12 @@ class CleanUp(Environment[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        shine = self.window.dark()
-        for code, fired, mask in (
-            (2, state.cleaned_from, params.clean),
-            (1, state.zapped_from, params.zap),
-        ):
-            pose = jnp.maximum(fired, 0)
-            light = beams.lit(self.terrain, mask, fired >= 0, pose >> 2, pose & 3)
-            shine = self.window.shine(shine, light, pose, code)
+        zaps, cleans = state.zapped_from >= 0, state.cleaned_from >= 0
+        pose = jnp.maximum(jnp.maximum(state.zapped_from, state.cleaned_from), 0)
+        origin, heading = pose >> 2, pose & 3
+        light = beams.lit(self.terrain, params.zap, zaps, origin, heading)
+        light = light | beams.lit(self.terrain, params.clean, cleans, origin, heading)
+        shine = self.window.shine(light, pose, (cleans + 2 * zaps).astype(jnp.uint8))
         ground = jnp.concatenate(
             [
                 jnp.where(state.apple, jnp.uint8(APPLE), jnp.uint8(ORCHARD)),
@@ -343,7 +338,7 @@ class CleanUp(Environment[State, Params]):
             state.body,
             state.heading,
             tiles=TILES,
-            lights=("zap", "clean"),
+            lights=("clean", "zap"),
             clock=state.clock,
             horizon=params.horizon,
         )

@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View
+from sociarium.core.environment import Environment, Transition, View, paid
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
@@ -176,11 +176,8 @@ class Coins(Environment[State, Params]):
         )
 
         reward = jnp.where(found >= 0, params.coin_reward, 0.0) + robbed * params.loss  # R3, R4
-        return after, Transition(
-            reward=reward,
-            raw=reward,
-            distributed=reward,
-            terminated=jnp.bool_(False),
+        return after, paid(
+            reward,
             truncated=after.clock >= params.horizon,  # R7
             events={
                 "took_own": event(took_own, cell=body),

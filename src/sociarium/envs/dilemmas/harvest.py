@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View
+from sociarium.core.environment import Environment, Transition, View, paid
 from sociarium.core.errors import BadMap, UnknownName
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
@@ -279,11 +279,8 @@ class Harvest(Environment[State, Params]):
         left = self.standing(apple)
         bared = (self.standing(state.apple) > 0) & (left == 0)
         patch = jnp.append(jnp.asarray(self.patch), 0)[plot]
-        transition = Transition(
-            reward=reward,
-            raw=reward,
-            distributed=reward,
-            terminated=jnp.bool_(False),
+        transition = paid(
+            reward,
             truncated=after.clock >= params.horizon,  # R7
             events={
                 "ate": event(ate, cell=body),
@@ -304,7 +301,7 @@ class Harvest(Environment[State, Params]):
         """What lies, shines and stands on every cell."""
         pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
         light = beams.lit(self.terrain, params.zap, fires, pose >> 2, pose & 3)
-        shine = self.window.shine(self.window.dark(), light, pose, code=1)
+        shine = self.window.shine(light, pose, fires.astype(jnp.uint8))
         plots = jnp.where(state.apple, jnp.uint8(APPLE), jnp.uint8(GRASS))
         ground = jnp.concatenate([plots, jnp.asarray(self.floor)])
         return self.window.code(ground, state.body, state.heading, shine)
