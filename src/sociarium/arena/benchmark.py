@@ -59,7 +59,7 @@ def measure(
     devices = len(jax.devices())
     if lanes % devices:
         devices = 1
-    horizon = max(20, min(2000, 3_000_000 // (lanes * env.players), 1_000_000 // lanes))
+    horizon = 1000 if lanes >= 16 else max(20, min(1000, 3_000_000 // (lanes * env.players)))
     tell("compiling")
     world, world_carry, compile_s = _compiled(*_random_play(env, lanes, devices, horizon))
     bare, bare_carry, _ = _compiled(*_bare_engine(env, lanes, devices, horizon))
