@@ -199,7 +199,7 @@ class Window:
         heading: Int[Array, " players"],
         lights: bool = True,
     ) -> UInt8[Array, "players planes rows cols"]:
-        """The planes of `plane_specs`: ground, occupant, seat and, where there are lights, beam."""
+        """The planes of `spec`: ground, occupant, seat and, where there are lights, beam."""
         seen = self.cut(codes, body, heading)
         planes = self.ground(seen), self.occupant(seen, heading), self.seat(seen)
         return self.stack(*planes, *([self.light(seen)] if lights else []))
