@@ -9,6 +9,8 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sociarium.catalogue import WORLDS as CATALOGUE
+
 CACHE = Path(__file__).parent.parent / ".jax_cache"
 
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
@@ -21,13 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("sociarium")
 
-WORLDS = (
-    "coins-v0",
-    "harvest_open-v0",
-    "harvest_closed-v0",
-    "harvest_partnership-v0",
-    "clean_up-v0",
-)
+WORLDS = tuple(entry.id for entry in CATALOGUE)
 
 
 @pytest.fixture(params=WORLDS)

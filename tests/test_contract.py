@@ -14,22 +14,23 @@ from sociarium.core.errors import ContractBroken, UnknownName
 from tests.toys.meadow import Meadow
 from tests.toys.society import Society
 
-CLAUSES = {"coins-v0": "took_other", "clean_up-v0": "zapped"}
-
 
 def society_of(name: str) -> Society:
     if name == "meadow":
         return Society(Meadow(), "smelled")
-    return Society(sociarium.make(name), CLAUSES.get(name, "ate"))
+    world = sociarium.make(name)
+    return Society(world, world.cooperation.refusals[0])
 
 
 NAMES = (
     "meadow",
     "coins-v0",
     "harvest_open-v0",
-    "harvest_closed-v0",
-    "harvest_partnership-v0",
     "clean_up-v0",
+    "coop_mining-v0",
+    "mushrooms-v0",
+    "gift_refinement-v0",
+    "pd_arena-v0",
 )
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 class Entry:
     """A world's id, where it lives (`module:Class`), its fixed arguments, and who invented it.
 
-    `cast` seats the players of a demonstration.
+    `cast` seats the players of a demonstration, `scripts` is the module of the world's scripted
+    citizens, `asserts` what the SocialJax paper says makes defecting tempting: fear or greed, or
+    nothing where it does not know the map.
     """
 
     id: str
@@ -24,6 +26,8 @@ class Entry:
     paper: str
     summary: str
     cast: str
+    scripts: str = ""
+    asserts: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,53 +46,116 @@ class Entry:
         return getattr(importlib.import_module(module), name)
 
 
-_HARVEST = "sociarium.envs.dilemmas.harvest:Harvest"
-_FORAGERS = "script:forager*6 random"
+_GAMES, _CITIZENS = "sociarium.envs.dilemmas", "sociarium.players.scripted"
 _JANSSEN = "Janssen et al., 2010; Perolat et al., 2017"
+
+
+def _harvest(map: str, players: int, summary: str, cast: str, asserts: str = "fear") -> Entry:
+    return Entry(
+        id=f"harvest_{map}-v0",
+        where=f"{_GAMES}.harvest:Harvest",
+        players=players,
+        paper=_JANSSEN,
+        summary=summary,
+        cast=cast,
+        scripts=f"{_CITIZENS}.harvest",
+        asserts=asserts,
+        arguments={"map": map},
+    )
+
 
 WORLDS = (
     Entry(
-        "coins-v0",
-        "sociarium.envs.dilemmas.coins:Coins",
-        2,
-        "Lerer and Peysakhovich, 2017",
-        "take your own coins, or the other's at their cost",
-        "script:forager random",
+        id="coins-v0",
+        where=f"{_GAMES}.coins:Coins",
+        players=2,
+        paper="Lerer and Peysakhovich, 2017",
+        summary="take your own coins, or the other's at their cost",
+        cast="script:cooperator script:defector",
+        scripts=f"{_CITIZENS}.coins",
+        asserts="fear",
     ),
-    Entry(
-        "harvest_open-v0",
-        _HARVEST,
+    _harvest(
+        "open",
         7,
-        _JANSSEN,
         "apples regrow only near apples; one open orchard",
-        _FORAGERS,
-        {"map": "open"},
+        "script:cooperator*6 script:defector",
     ),
-    Entry(
-        "harvest_closed-v0",
-        _HARVEST,
+    _harvest(
+        "closed",
         7,
-        _JANSSEN,
         "two rooms with one entrance each, which one can defend",
-        _FORAGERS,
-        {"map": "closed"},
+        "script:cooperator*6 script:defector",
     ),
-    Entry(
-        "harvest_partnership-v0",
-        _HARVEST,
+    _harvest(
+        "partnership",
         7,
-        _JANSSEN,
         "two rooms with two entrances each, which two can defend",
-        _FORAGERS,
-        {"map": "partnership"},
+        "script:cooperator*6 script:defector",
+    ),
+    _harvest(
+        "six_trees",
+        4,
+        "six trees in an open field, for few players",
+        "script:cooperator*3 script:defector",
+        asserts="",
+    ),
+    _harvest(
+        "one_tree",
+        3,
+        "one tree in a small yard that all must share",
+        "script:cooperator*2 script:defector",
+        asserts="",
     ),
     Entry(
-        "clean_up-v0",
-        "sociarium.envs.dilemmas.clean_up:CleanUp",
-        7,
-        "Hughes et al., 2018",
-        "apples grow only while somebody cleans the river",
-        "script:cleaner*3 script:forager*4",
+        id="clean_up-v0",
+        where=f"{_GAMES}.clean_up:CleanUp",
+        players=7,
+        paper="Hughes et al., 2018",
+        summary="apples grow only while somebody cleans the river",
+        cast="script:cooperator*3 script:defector*4",
+        scripts=f"{_CITIZENS}.clean_up",
+        asserts="greed",
+    ),
+    Entry(
+        id="coop_mining-v0",
+        where=f"{_GAMES}.coop_mining:CoopMining",
+        players=6,
+        paper="Agapiou et al., 2022",
+        summary="iron for one, or gold for those who strike it together",
+        cast="script:cooperator*4 script:defector*2",
+        scripts=f"{_CITIZENS}.coop_mining",
+        asserts="greed",
+    ),
+    Entry(
+        id="mushrooms-v0",
+        where=f"{_GAMES}.mushrooms:Mushrooms",
+        players=5,
+        paper="Agapiou et al., 2022",
+        summary="eat for yourself, or for the others and the wood",
+        cast="script:cooperator*4 script:defector",
+        scripts=f"{_CITIZENS}.mushrooms",
+        asserts="fear",
+    ),
+    Entry(
+        id="gift_refinement-v0",
+        where=f"{_GAMES}.gift_refinement:GiftRefinement",
+        players=5,
+        paper="Agapiou et al., 2022",
+        summary="a token given away grows into three, in somebody else's bag",
+        cast="script:cooperator*4 script:defector",
+        scripts=f"{_CITIZENS}.gift_refinement",
+        asserts="fear",
+    ),
+    Entry(
+        id="pd_arena-v0",
+        where=f"{_GAMES}.pd_arena:PDArena",
+        players=4,
+        paper="Vezhnevets et al., 2020",
+        summary="gather cooperation or defection, then meet somebody",
+        cast="script:cooperator*3 script:defector",
+        scripts=f"{_CITIZENS}.pd_arena",
+        asserts="greed",
     ),
 )
 

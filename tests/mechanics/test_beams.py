@@ -176,3 +176,44 @@ def test_cooldown_counts_down_to_zero_and_stays_there():
     cooldown = jnp.asarray([0, 1, 5], jnp.int32)
     held = jnp.asarray([False, False, False])
     np.testing.assert_array_equal(beams.cooled(cooldown, held, jnp.int32(9)), [0, 0, 4])
+
+
+@ALL_CROWDS
+def test_aimed_is_the_first_player_in_the_beam(shape, walls, players):
+    there_ = crowd(shape, walls, players)
+    terrain, mask = there_.terrain, jnp.asarray(beams.footprint(4, 1))
+    fires = there_.rng.random(there_.body.shape) < 0.7
+
+    @jax.jit
+    @jax.vmap
+    def aim(fires, body, heading):
+        light = beams.lit(terrain, mask, fires & (body != terrain.nowhere), body, heading)
+        return beams.aimed(terrain, light, body, heading, body)
+
+    met = np.asarray(aim(fires, there_.body, there_.heading))
+    for lane, (body, heading) in enumerate(zip(there_.body, there_.heading, strict=True)):
+        standing = {cell: seat for seat, cell in enumerate(body) if cell != terrain.nowhere}
+        for seat in range(players):
+            expected = players
+            if fires[lane, seat] and body[seat] != terrain.nowhere:
+                reached = rays(terrain, body[seat], heading[seat])
+                order = [(ahead, side) for ahead in range(1, 5) for side in (0, -1, 1)]
+                cells = [reached[at] for at in order if at in reached]
+                expected = next((standing[c] for c in cells if c in standing), players)
+            assert met[lane, seat] == expected
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_a_straight_footprint_is_one_cell_wide(length):
+    np.testing.assert_array_equal(
+        beams.straight(jnp.int32(length)), beams.footprint(length, 0) if length else FULL & False
+    )
+
+
+def test_straight_beams_stop_at_the_first_solid_cell():
+    light = jnp.asarray([as_bits([(ahead, 0) for ahead in range(1, 4)])] * 4, jnp.int32)
+    solid = jnp.asarray([[0, 0, 0, 0, 0], [1, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1]], bool)
+    lit, far = beams.stopped(light, solid)
+    np.testing.assert_array_equal(far, [0, 1, 3, 0])
+    expected = [as_bits([(ahead, 0) for ahead in range(1, n + 1)]) for n in (3, 1, 3, 3)]
+    np.testing.assert_array_equal(lit, expected)

@@ -48,3 +48,10 @@ def test_holding_is_the_set_of_the_given_entries(size):
     for lane in range(3):
         mask[entries[:, lane], lane] = True
     np.testing.assert_array_equal(words, bitsets.packed(jnp.asarray(mask)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_ranks_count_the_entries_before(size):
+    mask = some(size)
+    ranks = bitsets.ranks(bitsets.packed(jnp.asarray(mask)), size)
+    np.testing.assert_array_equal(ranks, mask.cumsum(0) - mask)

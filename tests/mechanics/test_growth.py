@@ -85,3 +85,13 @@ def test_everything_taken_was_standing_and_is_gone():
     assert ((standing.sum(1) - np.asarray(left).sum(1)) == np.asarray(took).sum(1)).all()
     for lane, player in np.argwhere(np.asarray(took)):
         assert standing[lane, plot[lane, player]] and not left[lane, plot[lane, player]]
+
+
+def test_things_sprout_with_their_chance_where_nobody_stands():
+    word = jax.random.bits(jax.random.key(0), (20_000, 4), jnp.uint32)
+    standing = jnp.array([True, False, False, False])
+    plot = jnp.array([2, 4, 4], jnp.int32)
+    grown = jax.vmap(lambda w: growth.sprouted(w, standing, plot, jnp.float32(0.3)))(word)
+    np.testing.assert_allclose(grown.mean(0), [1, 0.3, 0, 0.3], atol=0.015)
+    sure = growth.sprouted(word[0], standing, plot, jnp.float32(1.0))
+    np.testing.assert_array_equal(sure, [True, True, False, True])

@@ -235,3 +235,24 @@ def test_pairs_and_cells_send_everybody_to_the_same_place(players, monkeypatch):
         outcomes.append(jax.jit(jax.vmap(exile))(keys, body, body % 4, away, sent))
     for by_cells, by_pairs in zip(*outcomes, strict=True):
         np.testing.assert_array_equal(by_cells, by_pairs)
+
+
+@pytest.mark.parametrize("entries", [1, 40, 500, 700])
+def test_turns_go_round_from_a_drawn_free_entry(entries):
+    rng = np.random.default_rng(entries)
+    free = rng.random((25, entries)) < 0.6
+    words = rng.integers(0, 2**32, 25, dtype=np.uint32)
+    turns = np.asarray(jax.vmap(spawning.in_turn)(words, free))
+    for lane in range(25):
+        (places,) = np.nonzero(free[lane])
+        first = int(words[lane]) * len(places) >> 32
+        expected = np.full(entries, entries + 1)
+        expected[np.roll(places, -first)] = np.arange(len(places))
+        np.testing.assert_array_equal(turns[lane], expected)
+
+
+def test_the_first_turn_falls_on_every_free_entry_equally_often():
+    free = jnp.array([True, False, True, True])
+    words = jax.random.bits(jax.random.key(0), (20_000,), jnp.uint32)
+    turns = jax.vmap(spawning.in_turn, (0, None))(words, free)
+    np.testing.assert_allclose((turns == 0).mean(0), [1 / 3, 0, 1 / 3, 1 / 3], atol=0.015)

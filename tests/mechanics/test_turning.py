@@ -4,7 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sociarium.core.specs import OCCUPANTS
 from sociarium.mechanics import turning
 from sociarium.mechanics.turning import EAST, NORTH, SOUTH, WEST
 from tests.mechanics.maps import STEPS, egocentric
@@ -51,19 +50,6 @@ def test_relative_undoes_the_turn_of_the_map():
                 rows, cols = (jnp.int32(part) for part in egocentric(heading, ahead, right))
                 seen = turning.relative(rows, cols, jnp.int32(heading))
                 assert (int(seen[0]), int(seen[1])) == (ahead, right)
-
-
-@pytest.mark.parametrize("mine", range(4))
-def test_headings_compare_in_the_order_of_the_occupant_codes(mine):
-    names = {
-        "facing my way": mine,
-        "facing right": (mine + 1) % 4,
-        "facing me": (mine + 2) % 4,
-        "facing left": (mine + 3) % 4,
-    }
-    for name, theirs in names.items():
-        code = turning.compare_headings(jnp.int32(theirs), jnp.int32(mine))
-        assert OCCUPANTS[int(code) + 2] == name
 
 
 def test_the_absent_may_only_stay_and_the_unready_may_not_act():

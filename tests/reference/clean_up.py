@@ -14,16 +14,16 @@ class CleanUp:
     two are the (cell, heading) a beam was fired from in the last step, or None.
     """
 
-    def __init__(self, text, players, view_spec, spawn):
+    def __init__(self, env, text):
         self.land = grid.Land(text)
-        self.players = players
-        self.eyes = grid.Eyes(self.land, view_spec)
+        self.players = env.players
+        self.eyes = grid.Eyes(self.land, env.view_spec)
         self.orchard, self.basin = self.land.cells("B"), self.land.cells("w")
         self.river = self.land.cells("~")
         self.floor = dict.fromkeys(self.land.cells("#"), "wall")
         self.floor |= dict.fromkeys(self.land.cells(".P"), "sand")
         self.floor |= dict.fromkeys(self.river, "river")
-        self.spawn = [divmod(int(number), self.land.cols) for number in spawn]
+        self.spawn = self.land.listed(env.spawn)
 
     def reset(self, draws, params):
         places = [self.spawn[turn] for turn in grid.shuffled(draws["place"])]
@@ -55,7 +55,7 @@ class CleanUp:
             actions,
             draws["move"],
         )
-        zaps, sweeps, ate = {}, {}, []
+        zaps, sweeps, ate, passed_up = {}, {}, [], {}
         for seat, (player, action) in enumerate(zip(players, actions, strict=True)):
             player["zapped_from"] = player["cleaned_from"] = None
             may_zap, may_clean = player["zap_wait"] == 0, player["clean_wait"] == 0
@@ -63,6 +63,11 @@ class CleanUp:
             player["clean_wait"] = max(player["clean_wait"] - 1, 0)
             if player["cell"] is None:
                 continue
+            if may_clean and action != CLEAN:
+                reach = grid.beam(self.land, player["cell"], player["heading"], params["clean"])
+                missed = len(waste & set(reach))
+                if missed:
+                    passed_up[seat] = (-1, self.land.number(player["cell"]), float(missed))
             player["cell"] = cells[seat]
             player["heading"] = grid.turn(player["heading"], action)
             pose = (player["cell"], player["heading"])
@@ -80,6 +85,7 @@ class CleanUp:
             "ate": {seat: (-1, where[seat], 1.0) for seat in ate},
             "fired": {seat: (-1, where[seat], 1.0) for seat in zaps},
             "cleaned": {},
+            "passed_up": passed_up,
             "fouled": {},
         }
         hit = grid.hits(players, zaps)

@@ -8,10 +8,10 @@ from tests.reference import grid
 class Coins:
     """A state is {clock, players: [{cell, heading, colour}], coins: {cell: colour}}."""
 
-    def __init__(self, text, players, view_spec, spawn):
+    def __init__(self, env, text):
         self.land = grid.Land(text)
-        self.players = players
-        self.eyes = grid.Eyes(self.land, view_spec)
+        self.players = env.players
+        self.eyes = grid.Eyes(self.land, env.view_spec)
         self.starts, self.floor = self.land.cells("P"), self.land.cells(".")
 
     def reset(self, draws, params):

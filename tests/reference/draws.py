@@ -67,6 +67,49 @@ def clean_up_reset(key, env):
     }
 
 
+def mushrooms_step(key, env):
+    k_move, k_spore, k_return = jax.random.split(key, 3)
+    return {
+        "move": _words(k_move, env.players),
+        "spore": _words(k_spore, 8 * env.players + 1),
+        "return": _words(k_return, env.players + 1),
+    }
+
+
+def coop_mining_step(key, env):
+    k_move, k_lot, k_ore = jax.random.split(key, 3)
+    return {
+        "move": _words(k_move, env.players),
+        "lot": _words(k_lot, env.players),
+        "ore": _words(k_ore, env.places),
+    }
+
+
+def gift_refinement_step(key, env):
+    k_move, k_token = jax.random.split(key, 2)
+    return {"move": _words(k_move, env.players), "token": _words(k_token, env.places)}
+
+
+def pd_arena_step(key, env):
+    k_move, k_meet, k_grow, k_exile, k_return = jax.random.split(key, 5)
+    return {
+        "move": _words(k_move, env.players),
+        "meet": _words(k_meet, env.players),
+        "grow": _words(k_grow, env.places),
+        "exile": _words(k_exile, env.players),
+        "return": _words(k_return, env.players + 1),
+    }
+
+
+def spawn_reset(key, env):
+    """The start of every world that draws spawn cells and headings and nothing else."""
+    k_place, k_heading = jax.random.split(key, 2)
+    return {
+        "place": _words(k_place, len(env.spawn)),
+        "heading": _words(k_heading, env.players),
+    }
+
+
 def plainly(drawn):
     """Words drawn for many keys, as a list of {phase: list of integers}."""
     columns = {phase: np.asarray(words).tolist() for phase, words in drawn.items()}

@@ -4,6 +4,8 @@ import copy
 import functools
 import operator
 
+import numpy as np
+
 STAY, FORWARD, BACK, STEP_LEFT, STEP_RIGHT, TURN_LEFT, TURN_RIGHT = range(7)
 COMPASS = ((-1, 0), (0, 1), (1, 0), (0, -1))  # north, east, south, west
 LEFT, BEHIND, RIGHT = 3, 2, 1  # quarter turns to the right
@@ -42,6 +44,24 @@ class Land:
     def pose_number(self, pose):
         """How the fast world writes the pose a beam was fired from, or that there was none."""
         return -1 if pose is None else self.number(pose[0]) * 4 + pose[1]
+
+    def listed(self, numbers):
+        """The cells behind the fast world's numbers."""
+        return [divmod(int(number), self.cols) for number in numbers]
+
+    def people(self, numbers, *kept):
+        """Players with cell, heading and beam, and the named numbers, from the fast world's."""
+        players = []
+        for seat, body in enumerate(numbers["body"]):
+            fired = numbers["fired"][seat]
+            players.append(
+                {
+                    "cell": None if body == self.outside else divmod(body, self.cols),
+                    "fired": None if fired < 0 else (divmod(fired // 4, self.cols), fired % 4),
+                    **{name: numbers[name][seat] for name in kept},
+                }
+            )
+        return players
 
     @functools.cache  # noqa: B019
     def window(self, cell, heading):
@@ -147,12 +167,36 @@ def hits(players, beams):
     return by
 
 
+def lights(land, players, footprint, name):
+    """{cell: name} of the beams that were fired in the last step."""
+    return {
+        cell: name
+        for player in players
+        if player["fired"] is not None
+        for cell in beam(land, *player["fired"], footprint)
+    }
+
+
+def listed(players, *names):
+    """{name: everybody's number of that name}."""
+    return {name: [player[name] for player in players] for name in names}
+
+
+def single(number):
+    """A number in single precision."""
+    return np.float32(number)
+
+
 def leave_and_return(players, hit, exile, spawn, words):
-    """Sends the hit away, brings back whose time is over; says who came back."""
+    """Sends the hit away, brings back whose time is over; says who came back.
+
+    `exile` is a number of steps, or one for each who was hit.
+    """
     for seat, player in enumerate(players):
         player["away"] = max(player["away"] - 1, 0)
         if seat in hit:
-            player["away"], player["cell"] = exile, None
+            player["away"] = exile[seat] if isinstance(exile, dict) else exile
+            player["cell"] = None
     due = [seat for seat, each in enumerate(players) if each["cell"] is None and each["away"] == 0]
     taken = [player["cell"] for player in players]
     free = [cell for cell in spawn if cell not in taken]

@@ -11,12 +11,12 @@ class Harvest:
     A player is {cell, heading, away, cooldown, fired: (cell, heading) of its beam or None}.
     """
 
-    def __init__(self, text, players, view_spec, spawn):
+    def __init__(self, env, text):
         self.land = grid.Land(text)
-        self.players = players
-        self.eyes = grid.Eyes(self.land, view_spec)
+        self.players = env.players
+        self.eyes = grid.Eyes(self.land, env.view_spec)
         self.plots, self.inside = self.land.cells("A"), self.land.cells("Q")
-        self.spawn = [divmod(int(number), self.land.cols) for number in spawn]
+        self.spawn = self.land.listed(env.spawn)
         self.patches = patches(self.plots)
 
     def reset(self, draws, params):
@@ -38,6 +38,10 @@ class Harvest:
     def step(self, state, actions, draws, params):
         state = grid.copied(state)
         players, apples = state["players"], state["apples"]
+        tempted = {
+            seat: self.last_apples(apples) & self.one_step_from(player["cell"])
+            for seat, player in enumerate(players)
+        }
         alive = [patch for patch in range(len(self.patches)) if self.patches[patch] & apples]
         cells = grid.walk(
             self.land,
@@ -78,6 +82,7 @@ class Harvest:
         hit = grid.hits(players, beams)
         events["zapped"] = {seat: (by, where[seat], 1.0) for seat, by in hit.items()}
 
+        uneaten = set(apples)
         still = [cell for seat, cell in enumerate(cells) if seat not in hit]
         limits = [grid.threshold(chance) for chance in params["regrowth"]]
         sprouts = set()
@@ -91,12 +96,28 @@ class Harvest:
         events["returned"] = {
             seat: (-1, self.land.number(players[seat]["cell"]), 1.0) for seat in back
         }
+        events["spared"] = {}
+        for seat, player in enumerate(players):
+            now = self.last_apples(apples) & self.one_step_from(player["cell"])
+            if seat not in hit and (tempted[seat] & uneaten) - now:
+                events["spared"][seat] = (-1, where[seat], 1.0)
         state["clock"] += 1
         return state, {
             "reward": [params["apple_reward"] * (seat in ate) for seat in range(self.players)],
             "truncated": state["clock"] >= params["horizon"],
             "events": events,
         }
+
+    def last_apples(self, apples):
+        """The apples that are the last of their patch."""
+        alone = [patch & apples for patch in self.patches if len(patch & apples) == 1]
+        return set().union(*alone)
+
+    def one_step_from(self, cell):
+        """The cells a player could step onto."""
+        if cell is None:
+            return set()
+        return {grid.wish(self.land, cell, heading, grid.FORWARD) for heading in range(4)}
 
     def numbers(self, state):
         players = state["players"]

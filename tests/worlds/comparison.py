@@ -8,11 +8,23 @@ import jax
 import numpy as np
 
 import sociarium
-from sociarium.envs.dilemmas import clean_up, coins, harvest
+from sociarium.envs.dilemmas import (
+    clean_up,
+    coins,
+    coop_mining,
+    gift_refinement,
+    harvest,
+    mushrooms,
+    pd_arena,
+)
 from tests.reference import clean_up as plain_clean_up
 from tests.reference import coins as plain_coins
+from tests.reference import coop_mining as plain_coop_mining
 from tests.reference import draws, grid
+from tests.reference import gift_refinement as plain_gift_refinement
 from tests.reference import harvest as plain_harvest
+from tests.reference import mushrooms as plain_mushrooms
+from tests.reference import pd_arena as plain_pd_arena
 
 STEPS = 125  # of one episode
 LANES = 8  # episodes in one batch; odd batches are played under `vmap`, even ones lane by lane
@@ -39,6 +51,30 @@ PAIRS = {
         draws.clean_up_step,
         clean_up.MAP,
     ),
+    "coop_mining-v0": Pair(
+        coop_mining,
+        plain_coop_mining.CoopMining,
+        draws.spawn_reset,
+        draws.coop_mining_step,
+        coop_mining.MAP,
+    ),
+    "mushrooms-v0": Pair(
+        mushrooms,
+        plain_mushrooms.Mushrooms,
+        draws.spawn_reset,
+        draws.mushrooms_step,
+        mushrooms.MAP,
+    ),
+    "gift_refinement-v0": Pair(
+        gift_refinement,
+        plain_gift_refinement.GiftRefinement,
+        draws.spawn_reset,
+        draws.gift_refinement_step,
+        gift_refinement.MAP,
+    ),
+    "pd_arena-v0": Pair(
+        pd_arena, plain_pd_arena.PDArena, draws.spawn_reset, draws.pd_arena_step, pd_arena.MAP
+    ),
 } | {
     f"harvest_{name}-v0": Pair(
         harvest, plain_harvest.Harvest, draws.harvest_reset, draws.harvest_step, text, name
@@ -61,7 +97,7 @@ def compared(name, episodes, seed, steps=STEPS, players=None, tiles=(1, 1)):
     """The tally of `episodes` episodes of a world, a multiple of `LANES`."""
     pair, env = PAIRS[name], sociarium.make(name, players=players, tiles=tiles)
     text = "\n".join([line * tiles[1] for line in pair.text.split()] * tiles[0])
-    reference = pair.reference(text, env.players, env.view_spec, getattr(env, "spawn", []))
+    reference = pair.reference(env, text)
     prepare, one, many = _compiled(pair, env, steps)
     rng, tally = np.random.default_rng(seed), Tally()
     for batch in range(episodes // LANES):
@@ -237,7 +273,14 @@ def _habits(env):
 
 
 FROM_RESET = (0, 5)
-FERTILE = ("plot_cells", "orchard_cells", "floor_cells")  # where a world's things grow
+FERTILE = (  # where a world's things grow
+    "plot_cells",
+    "orchard_cells",
+    "floor_cells",
+    "soil_cells",
+    "ore_cells",
+    "token_cells",
+)
 
 
 def _params(pair, env, lane, rng):
@@ -291,7 +334,63 @@ def _lively_clean_up(rng):
     }
 
 
-LIVELY = {coins: _lively_coins, harvest: _lively_harvest, clean_up: _lively_clean_up}
+def _lively_mushrooms(rng):
+    return {
+        "pays": rng.integers(-8, 13, 4) / 4,
+        "digestion": rng.integers(0, 5, 4),
+        "spore_chance": rng.uniform(0, 1, 4),
+        "spores": rng.integers(0, 3, 4),
+        "zap": rng.random((5, 3)) < 0.8,
+        "recharge": int(rng.integers(0, 4)),
+        "exile": int(rng.integers(0, 7)),
+    }
+
+
+def _lively_coop_mining(rng):
+    return {
+        "iron_chance": float(rng.uniform(0, 0.02)),
+        "gold_chance": float(rng.uniform(0, 0.05)),
+        "iron_reward": float(rng.integers(-1, 4)),
+        "gold_reward": float(rng.integers(0, 9)),
+        "open_for": int(rng.integers(0, 5)),
+        "fewest": int(rng.integers(1, 3)),
+        "most": int(rng.integers(2, 5)),
+        "length": int(rng.integers(1, 6)),
+        "recharge": int(rng.integers(0, 4)),
+    }
+
+
+def _lively_gift_refinement(rng):
+    return {
+        "token_chance": float(rng.uniform(0, 0.1)),
+        "token_reward": float(rng.integers(-1, 4)),
+        "growth": int(rng.integers(1, 6)),
+        "capacity": int(rng.integers(3, 20)),
+        "length": int(rng.integers(1, 6)),
+        "recharge": int(rng.integers(0, 4)),
+    }
+
+
+def _lively_pd_arena(rng):
+    return {
+        "payoff": rng.integers(-3, 7, (2, 2)),
+        "regrowth": float(rng.uniform(0, 1)),
+        "beam": rng.random((5, 3)) < 0.8,
+        "recharge": int(rng.integers(0, 4)),
+        "least_exile": int(rng.integers(0, 3)),
+        "most_exile": int(rng.integers(3, 8)),
+    }
+
+
+LIVELY = {
+    coins: _lively_coins,
+    harvest: _lively_harvest,
+    clean_up: _lively_clean_up,
+    mushrooms: _lively_mushrooms,
+    coop_mining: _lively_coop_mining,
+    gift_refinement: _lively_gift_refinement,
+    pd_arena: _lively_pd_arena,
+}
 
 
 def crowded(env, state, rng):
@@ -311,22 +410,47 @@ def crowded(env, state, rng):
         body = np.where(out, nowhere, body)
         new["away"] = np.where(out, rng.integers(0, 4, players), 0)
     new["body"] = body
-    timers = ("cooldown", "zap_cooldown", "clean_cooldown")
+    timers = ("cooldown", "zap_cooldown", "clean_cooldown", "digesting")
     poses = ("fired", "zapped_from", "cleaned_from")
     for name in (name for name in timers if name in fields):
         new[name] = rng.integers(0, 3, players)
     for name in (name for name in poses if name in fields):
         fired = (rng.random(players) < 0.3) & (body != nowhere)
         new[name] = np.where(fired, body * 4 + new["heading"], -1)
-    density = rng.choice([0.04, 0.08, 0.3, 1])
+    density = rng.choice([1.5 / len(fertile), 3 / len(fertile), 0.3, 1])
     if "waste" in fields:
         new["waste"] = rng.random(env.basin) < rng.uniform(0, 0.6)
     if "coin" in fields:
         coin = np.where(rng.random(env.places) < density, rng.integers(0, players, env.places), -1)
         new["coin"] = np.where(np.isin(fertile, body), -1, coin)
+    bare = np.isin(fertile, body)
+    for name in (name for name in ("raw", "refined", "precious") if name in fields):
+        new[name] = rng.integers(0, 4, players) * rng.integers(0, 2, players)
+    for name in (name for name in ("cooperate", "defect") if name in fields):
+        new[name] = np.where(body == nowhere, 0, rng.integers(0, 3, players))
+    if "token" in fields:
+        new["token"] = (rng.random(len(fertile)) < density) & ~bare
+    if "mushroom" in fields:
+        kinds = rng.integers(1, 5, len(fertile))
+        new["mushroom"] = np.where((rng.random(len(fertile)) < density) & ~bare, kinds, 0)
+    if "ore" in fields:
+        new |= _at_work(env, body, new, rng)
     if "apple" in fields:
         new["apple"] = (rng.random(len(fertile)) < density) & ~np.isin(fertile, body)
     leaves = {name: np.asarray(value, fields[name].dtype) for name, value in new.items()}
     return eqx.tree_at(
         lambda tree: [getattr(tree, name) for name in leaves], state, list(leaves.values())
     )
+
+
+def _at_work(env, body, new, rng):
+    """Ore about the place, players who have struck some of the gold, and their last beams."""
+    ore = rng.choice(3, env.places, p=[0.4, 0.3, 0.3])
+    veins = np.flatnonzero(ore == 2)
+    near = np.argsort(abs(env.ore_cells[veins] - body[0]), kind="stable")
+    claim = rng.choice([*veins[near[:2]], env.places, env.places], env.players)
+    closing = np.where(claim == env.places, 0, 1 + claim % 3)
+    pose = np.maximum(new["fired"], 0)
+    straight = sum(1 << (3 * far + 1) for far in range(3))
+    glow = np.where(new["fired"] >= 0, env.terrain.reach[pose] & straight, 0)
+    return {"ore": ore, "claim": claim, "closing": closing, "glow": glow}

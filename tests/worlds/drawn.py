@@ -1,11 +1,15 @@
 """States drawn by hand on a small land, so that a rule can be tested without a lucky draw.
 
 In a picture ^ > v < are players, in reading order seats 0, 1, ..; players who are not in it are
-out of play for a long time. A picture may show some rows of the land only, from row `top` on; the
-others are as the land is drawn. Beside the land's own glyphs a picture knows
-  Harvest   A a standing apple, a a bare plot
-  Clean Up  w clean and x fouled basin, A an apple and B none in the orchard
-  Coins     0 1 2 a coin of that colour
+out of play for a long time or, where nobody can be, wait on spawn cells. A picture may show some
+rows of the land only, from row `top` on; the others are as the land is drawn. Beside the land's own
+glyphs a picture knows
+  Harvest          A a standing apple, a a bare plot
+  Clean Up         w clean and x fouled basin, A an apple and B none in the orchard
+  Coins            0 1 2 a coin of that colour
+  Coop Mining      i iron, g gold
+  Gift Refinement  t a token
+  PD Arena         C D a standing token, c d its empty place
 """
 
 import dataclasses
@@ -15,10 +19,27 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
+from tests.worlds.comparison import FERTILE
 
 ARROWS = "^>v<"
 LONG = 1000
 SEEDS = 256
+QUIET = {  # numbers under which nothing grows
+    "Coins": {"coin_chance": 0},
+    "Harvest": {"regrowth": [0, 0, 0, 0]},
+    "CleanUp": {"growth": 0, "waste_chance": 0},
+    "CoopMining": {"iron_chance": 0, "gold_chance": 0},
+    "Mushrooms": {"spore_chance": [0, 0, 0, 0]},
+    "GiftRefinement": {"token_chance": 0},
+    "PDArena": {"regrowth": 0},
+}
+AIMED = {  # the act that reaches others, the event that tells it, and what everybody needs for it
+    "Harvest": ("zap", "zapped", None),
+    "CleanUp": ("zap", "zapped", None),
+    "Mushrooms": ("zap", "zapped", None),
+    "GiftRefinement": ("gift", "gave", "raw"),
+    "PDArena": ("interact", "met", "cooperate"),
+}
 
 
 class Stage:
@@ -26,7 +47,11 @@ class Stage:
 
     def __init__(self, world, land, players):
         self.env = world(players=players, map=land)
+        self.kind = world.__name__
         self.land = [line.strip() for line in land.strip().splitlines()]
+        start = jax.eval_shape(self.env.reset, sociarium.key(0), self.env.params())
+        fields = dataclasses.fields(start)
+        self.dtypes = {field.name: getattr(start, field.name).dtype for field in fields}
         self._step = jax.jit(self.env.step)
         self._steps = jax.jit(jax.vmap(self.env.step, in_axes=(0, None, None, None)))
         self._observe = jax.jit(self.env.observe)
@@ -37,7 +62,7 @@ class Stage:
         return row * self.env.terrain.cols + col
 
     def draw(self, picture, top=0, **fields):
-        """The state in a picture; `fields` replace what a picture cannot show."""
+        """The state in a picture; `fields` say what it cannot show, of the first seats at least."""
         rows = [line.strip() for line in picture.strip().splitlines()]
         lines = [*self.land[:top], *rows, *self.land[top + len(rows) :]]
         shape = [len(line) for line in self.land]
@@ -45,38 +70,40 @@ class Stage:
         grid = places(lines)
         found = [(place, ARROWS.index(glyph)) for place, glyph in grid.items() if glyph in ARROWS]
         missing = self.env.players - len(found)
+        bodies = [self.cell(*place) for place, _ in found]
+        nobody = [0] * self.env.players
         state = {
             "clock": 0,
-            "body": [self.cell(*place) for place, _ in found]
-            + [self.env.terrain.nowhere] * missing,
-            "heading": [heading for _, heading in found] + [0] * missing,
-        }
-        nobody = [0] * self.env.players
-        drawn = KINDS[type(self.env).__name__](self.env, grid, nobody)
-        state |= drawn | {"away": [0] * len(found) + [LONG] * missing} | fields
-        known = {field.name for field in dataclasses.fields(self.state_class)}
-        if "away" not in known:
-            assert missing == 0, "everybody is in play in this world: draw them all"
-            del state["away"]
-        assert set(state) == known
+            "body": bodies + [self.env.terrain.nowhere] * missing,
+            "heading": [heading for _, heading in found] + nobody[len(found) :],
+        } | KINDS[self.kind](self.env, grid, nobody)
+        if "away" in self.dtypes:
+            state["away"] = [0] * len(found) + [LONG] * missing
+        else:
+            bench = [cell for cell in getattr(self.env, "spawn", []) if cell not in bodies]
+            assert missing <= len(bench), "everybody is in play in this world: draw them all"
+            state["body"] = bodies + bench[:missing]
+        for name, value in fields.items():
+            state[name] = value if np.ndim(value) == 0 else [*value, *state[name][len(value) :]]
+        assert state.keys() == self.dtypes.keys()
         return self.state_class(
-            **{
-                name: jnp.asarray(value, bool if name in ("apple", "waste") else jnp.int32)
-                for name, value in state.items()
-            }
+            **{name: jnp.asarray(state[name], dtype) for name, dtype in self.dtypes.items()}
         )
 
     def struck(self, picture, top=0, **params):
-        """The cells on which a second player is hit when the one in the picture zaps."""
-        alone, acts = self.draw(picture, top), self.acts(["zap"])
+        """The cells on which a second player is reached when the one in the picture acts."""
+        act, told, need = AIMED[self.kind]
+        needed = {need: [1] * self.env.players} if need else {}
+        alone, acts = self.draw(picture, top, **needed), self.acts([act])
         key, params = sociarium.key(0), self.params(params)
         hit = set()
         for cell in np.flatnonzero(~self.env.terrain.wall.ravel()).tolist():
-            if cell != alone.body[0]:
-                body, away = alone.body.at[1].set(cell), alone.away.at[1].set(0)
-                state = dataclasses.replace(alone, body=body, away=away)
+            if cell not in np.asarray(alone.body):
+                state = dataclasses.replace(alone, body=alone.body.at[1].set(cell))
+                if "away" in self.dtypes:
+                    state = dataclasses.replace(state, away=alone.away.at[1].set(0))
                 _, transition = self._step(key, state, acts, params)
-                if bool(transition.events["zapped"].mask[1]):
+                if bool(transition.events[told].mask.any()):
                     hit.add(divmod(cell, self.env.terrain.cols))
         return hit
 
@@ -107,9 +134,7 @@ class Stage:
 
     def params(self, params):
         """Parameters without chance growth, unless asked for."""
-        quiet = {"Coins": {"coin_chance": 0}, "Harvest": {"regrowth": [0, 0, 0, 0]}}
-        quiet["CleanUp"] = {"growth": 0, "waste_chance": 0}
-        return self.env.params(**quiet[type(self.env).__name__] | params)
+        return self.env.params(**QUIET[self.kind] | params)
 
     def view(self, state, seat, plane, **params):
         """One plane of one player's view, as names."""
@@ -135,10 +160,29 @@ class Stage:
             for cell in np.asarray(state.body).tolist()
         ]
 
+    def ground(self):
+        """The cells on which things lie, in the order of the state."""
+        return next(getattr(self.env, name) for name in FERTILE if hasattr(self.env, name))
+
+    def place(self, row, col):
+        """The number of a cell among those on which things lie."""
+        return self.ground().tolist().index(self.cell(row, col))
+
     def apples(self, state):
         """Where apples stand."""
-        cells = self.env.plot_cells if hasattr(self.env, "plot_cells") else self.env.orchard_cells
-        return self._cells(cells[np.asarray(state.apple)])
+        return self._cells(self.ground()[np.asarray(state.apple)])
+
+    def tokens(self, state):
+        """Where tokens lie."""
+        return self._cells(self.ground()[np.asarray(state.token)])
+
+    def mushrooms(self, state):
+        """Mushrooms by place: R, G, B or O."""
+        return self._lying(state.mushroom, " RGBO")
+
+    def ore(self, state):
+        """Ore by place: i or g."""
+        return self._lying(state.ore, " ig")
 
     def waste(self, state):
         """Which basin cells are fouled."""
@@ -146,8 +190,11 @@ class Stage:
 
     def coins(self, state):
         """Coins by place."""
-        pairs = zip(self.env.floor_cells.tolist(), np.asarray(state.coin).tolist(), strict=True)
-        return {divmod(cell, self.env.terrain.cols): coin for cell, coin in pairs if coin >= 0}
+        return self._lying(state.coin + 1, range(-1, self.env.players))
+
+    def _lying(self, codes, names):
+        pairs = zip(self.ground().tolist(), np.asarray(codes).tolist(), strict=True)
+        return {divmod(cell, self.env.terrain.cols): names[code] for cell, code in pairs if code}
 
     def _cells(self, numbers):
         return {divmod(number, self.env.terrain.cols) for number in numbers.tolist()}
@@ -182,8 +229,8 @@ def starred(picture, top=0):
     return {place for place, glyph in places(lines, top).items() if glyph == "*"}
 
 
-def _at(env, cells, grid, glyph):
-    return [grid[divmod(cell, env.terrain.cols)] == glyph for cell in cells.tolist()]
+def _at(env, cells, grid, glyphs):
+    return [grid[divmod(cell, env.terrain.cols)] in glyphs for cell in cells.tolist()]
 
 
 def _coins(env, grid, nobody):
@@ -195,9 +242,7 @@ def _coins(env, grid, nobody):
 
 
 def _harvest(env, grid, nobody):
-    unfired = [-1] * len(nobody)
-    apple = _at(env, env.plot_cells, grid, "A")
-    return {"cooldown": nobody, "fired": unfired, "apple": apple}
+    return _beam(nobody) | {"apple": _at(env, env.plot_cells, grid, "A")}
 
 
 def _clean_up(env, grid, nobody):
@@ -212,4 +257,39 @@ def _clean_up(env, grid, nobody):
     }
 
 
-KINDS = {"Coins": _coins, "Harvest": _harvest, "CleanUp": _clean_up}
+def _coop_mining(env, grid, nobody):
+    iron, gold = (np.array(_at(env, env.ore_cells, grid, glyph), int) for glyph in "ig")
+    idle = [env.places] * len(nobody)
+    work = {"glow": nobody, "claim": idle, "closing": nobody}
+    return _beam(nobody) | work | {"ore": iron + 2 * gold}
+
+
+def _mushrooms(env, grid, nobody):
+    glyphs = [grid[divmod(cell, env.terrain.cols)] for cell in env.soil_cells.tolist()]
+    mushroom = ["RGBO".find(glyph) + 1 for glyph in glyphs]
+    return _beam(nobody) | {"digesting": nobody, "mushroom": mushroom}
+
+
+def _gift_refinement(env, grid, nobody):
+    bag = dict.fromkeys(("raw", "refined", "precious"), nobody)
+    return _beam(nobody) | bag | {"token": _at(env, env.token_cells, grid, "t")}
+
+
+def _pd_arena(env, grid, nobody):
+    bag = dict.fromkeys(("cooperate", "defect"), nobody)
+    return _beam(nobody) | bag | {"token": _at(env, env.token_cells, grid, "CD")}
+
+
+def _beam(nobody):
+    return {"cooldown": nobody, "fired": [-1] * len(nobody)}
+
+
+KINDS = {
+    "Coins": _coins,
+    "Harvest": _harvest,
+    "CleanUp": _clean_up,
+    "CoopMining": _coop_mining,
+    "Mushrooms": _mushrooms,
+    "GiftRefinement": _gift_refinement,
+    "PDArena": _pd_arena,
+}

@@ -11,7 +11,7 @@ REPORT = pathlib.Path(__file__).parents[2] / "docs" / "proof" / "reference.md"
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_two_thousand_steps_equal_the_reference(name):
-    tally = compared(name, episodes=2 * LANES, seed=1)
+    tally = compared(name, episodes=2 * LANES, seed=3)
     assert tally.mismatches == []
     assert tally.steps == 2 * LANES * STEPS
     unseen = [kind for kind, times in tally.happened.items() if times == 0]

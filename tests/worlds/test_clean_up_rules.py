@@ -203,6 +203,54 @@ def test_r5_the_beam_needs_two_steps_to_recharge():
     assert fired == [0, 3, 6]
 
 
+# Cells a ready cleaning beam would have reached
+
+
+@pytest.mark.parametrize("act", ["stay", "turn left", "zap", "back", "step right"])
+def test_whoever_does_not_clean_passes_up_the_fouled_cells_in_reach(act):
+    state = STAGE.draw("xwxxxx..~~...\nxxxxxx..~~...\n.^...........")
+    _, transition = STAGE.step(state, act)
+    assert STAGE.happened(transition, "passed_up") == {0: (-1, (2, 1), 5.0)}
+
+
+def test_whoever_cleans_passes_up_nothing():
+    state = STAGE.draw("xwxxxx..~~...\nxxxxxx..~~...\n.^...........")
+    _, transition = STAGE.step(state, "clean")
+    assert STAGE.happened(transition, "cleaned").keys() == {0}
+    assert STAGE.happened(transition, "passed_up") == {}
+
+
+def test_a_beam_that_recharges_passes_up_nothing():
+    state = STAGE.draw("xxxxxx..~~...\nxxxxxx..~~...\n.^...........", clean_cooldown=[1])
+    _, transition = STAGE.step(state, "clean")
+    assert STAGE.happened(transition, "passed_up") == {}
+    ready = STAGE.draw("xxxxxx..~~...\nxxxxxx..~~...\n.^...........", zap_cooldown=[1])
+    _, transition = STAGE.step(ready)
+    assert STAGE.happened(transition, "passed_up") == {0: (-1, (2, 1), 6.0)}
+
+
+def test_where_no_fouled_cell_is_in_reach_nothing_is_passed_up():
+    clean = STAGE.draw("wwwxxx..~~...\nwwwxxx..~~...\n.^...........")
+    _, transition = STAGE.step(clean)
+    assert STAGE.happened(transition, "passed_up") == {}
+    aside = STAGE.draw("xxxxxx..~~...\nxxxxxx..~~...\n.............\n.>..#........")
+    _, transition = STAGE.step(aside, "turn left")
+    assert STAGE.happened(transition, "passed_up") == {}
+
+
+def test_what_counts_as_passed_up_is_what_was_fouled_before_the_step():
+    state = STAGE.draw("xxxxxx..~~...\nxxxxxx..~~...\n.^^..........")
+    _, transition = STAGE.step(state, "clean", "stay")
+    assert STAGE.happened(transition, "cleaned") == {0: (-1, (2, 1), 6.0)}
+    assert STAGE.happened(transition, "passed_up") == {1: (-1, (2, 2), 6.0)}
+
+
+def test_whoever_is_out_of_play_passes_up_nothing():
+    state = STAGE.draw("xxxxxx..~~...\nxxxxxx..~~...\n.............")
+    _, transition = STAGE.step(state)
+    assert STAGE.happened(transition, "passed_up") == {}
+
+
 # R6: the zap beam
 
 

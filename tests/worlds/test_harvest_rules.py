@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.envs.dilemmas.harvest import Harvest
+from sociarium.envs.dilemmas.harvest import MAPS, Harvest
 from tests.worlds.drawn import LONG, SEEDS, Stage, starred
 from tests.worlds.lands import HARVEST as STAGE
 
 ALWAYS, NEVER = 1.0, 0.0
 FERTILE = [NEVER, ALWAYS, ALWAYS, ALWAYS]
+TREES = ("six_trees", "one_tree")
+ROOMS = ("closed", "partnership")
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +108,11 @@ def test_r2_an_apple_is_not_the_last_while_another_of_its_patch_stands():
     assert STAGE.happened(transition, "patch_died") == {}
 
 
-@pytest.mark.parametrize("name", ["open", "closed", "partnership"])
+@pytest.mark.parametrize("name", MAPS)
 def test_r2_the_chances_are_those_of_the_sheet(name):
-    regrowth = Harvest(map=name).params().regrowth
-    assert np.allclose(regrowth, [0, 0.001, 0.005, 0.025], rtol=1e-6, atol=0)
+    regrowth = Harvest(players=3, map=name).params().regrowth
+    lowest = 0.0025 if name in TREES else 0.001
+    assert np.allclose(regrowth, [0, lowest, 0.005, 0.025], rtol=1e-6, atol=0)
 
 
 def test_r2_growth_happens_as_often_as_its_chance():
@@ -119,20 +122,105 @@ def test_r2_growth_happens_as_often_as_its_chance():
     assert abs(grown.mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / SEEDS)
 
 
-@pytest.mark.parametrize("name", ["open", "closed", "partnership"])
+@pytest.mark.parametrize("name", ["open", "closed", "partnership", "six_trees"])
 def test_r2_the_maps_have_64_apples_in_six_patches(name):
     env = Harvest(map=name)
     assert env.plots == 64
     assert sorted(np.bincount(env.patch)) == [6, 6, 13, 13, 13, 13]
 
 
+def test_r2_the_six_trees_stand_on_an_open_field_of_18_by_24():
+    env = Harvest(players=4, map="six_trees")
+    assert env.map_shape == (18, 24)
+    assert not env.terrain.wall.any()
+
+
+def test_r2_the_one_tree_has_13_apples_in_a_yard_without_exit():
+    env = Harvest(players=3, map="one_tree")
+    assert (env.plots, env.patches) == (13, 1)
+    wall = env.terrain.wall
+    assert wall[[0, -1]].all() and wall[:, [0, -1]].all() and not wall[1:-1, 1:-1].any()
+    assert len(env.spawn) >= env.players and len(env.inside) == 0
+
+
+# The last apple of a patch, and who leaves it standing
+
+
+LAST = "aaa.........A\na.A<.......aa"  # one step from the last apple of the left patch
+
+
+@pytest.mark.parametrize("act", ["back", "step left", "step right"])
+def test_whoever_goes_away_from_a_last_apple_has_spared_it(act):
+    after, transition = STAGE.step(STAGE.draw(LAST), act)
+    assert STAGE.happened(transition, "spared") == {0: (-1, STAGE.places(after)[0], 1.0)}
+    assert STAGE.happened(transition, "ate_last") == {}
+    _, transition = STAGE.step(after, "stay")
+    assert STAGE.happened(transition, "spared") == {}
+
+
+@pytest.mark.parametrize("act", ["stay", "turn left", "zap"])
+def test_whoever_still_stands_beside_a_last_apple_has_not_spared_it_yet(act):
+    _, transition = STAGE.step(STAGE.draw(LAST), act)
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_whoever_eats_a_last_apple_has_not_spared_it():
+    _, transition = STAGE.step(STAGE.draw(LAST), "forward")
+    assert STAGE.happened(transition, "ate_last").keys() == {0}
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_whoever_waited_until_the_patch_grew_again_has_spared_its_last_apple():
+    after, transition = STAGE.step(STAGE.draw(LAST), "stay", regrowth=FERTILE)
+    assert len(STAGE.apples(after)) > 2
+    assert STAGE.happened(transition, "spared") == {0: (-1, (1, 3), 1.0)}
+    _, transition = STAGE.step(after, "back")
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_an_apple_that_another_eats_was_spared_by_nobody():
+    state = STAGE.draw("aaa.........A\na.A<.......aa\n..^..........")
+    _, transition = STAGE.step(state, "back", "forward")
+    assert STAGE.happened(transition, "ate_last").keys() == {1}
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_an_apple_that_is_not_the_last_or_not_within_a_step_is_not_spared():
+    several = STAGE.draw("aaA.........A\na.A<.......aa")
+    _, transition = STAGE.step(several, "back")
+    assert STAGE.happened(transition, "spared") == {}
+    distant = STAGE.draw("aaa.........A\na.A.<......aa")
+    _, transition = STAGE.step(distant, "back")
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_whoever_walks_up_to_a_last_apple_has_not_spared_it():
+    state = STAGE.draw("aaa.........A\na.A.<......aa")
+    after, transition = STAGE.step(state, "forward")
+    assert STAGE.places(after)[0] == (1, 3)
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_whoever_is_zapped_away_from_a_last_apple_has_not_spared_it():
+    state = STAGE.draw("aaa.........A\na.A<.<.....aa")
+    _, transition = STAGE.step(state, "stay", "zap")
+    assert STAGE.happened(transition, "zapped").keys() == {0}
+    assert STAGE.happened(transition, "spared") == {}
+
+
+def test_several_who_leave_a_last_apple_have_all_spared_it():
+    state = STAGE.draw("aaa.........A\na.A<.......aa\n..^..........")
+    _, transition = STAGE.step(state, "back", "back")
+    assert STAGE.happened(transition, "spared").keys() == {0, 1}
+
+
 # R3: the zap beam
 
 
-@pytest.mark.parametrize("name", ["open", "closed", "partnership"])
+@pytest.mark.parametrize("name", MAPS)
 def test_r3_the_beam_is_three_wide_and_three_or_four_long(name):
-    zap = np.asarray(Harvest(map=name).params().zap)
-    length = 3 if name == "open" else 4
+    zap = np.asarray(Harvest(players=3, map=name).params().zap)
+    length = 4 if name in ROOMS else 3
     assert (zap == (np.arange(5) < length)[:, None]).all()
 
 
@@ -259,9 +347,9 @@ def test_r4_whoever_is_hit_misses_that_many_steps_and_comes_back(exile):
     assert STAGE.may(state, 1) == set(STAGE.env.actions)
 
 
-@pytest.mark.parametrize(("name", "exile"), [("open", 4), ("closed", 100), ("partnership", 100)])
-def test_r4_the_time_out_of_play_is_that_of_the_sheet(name, exile):
-    assert int(Harvest(map=name).params().exile) == exile
+@pytest.mark.parametrize("name", MAPS)
+def test_r4_the_time_out_of_play_is_that_of_the_sheet(name):
+    assert int(Harvest(players=3, map=name).params().exile) == (100 if name in ROOMS else 4)
 
 
 def test_r4_whoever_is_out_of_play_sees_nothing_and_is_not_seen():
@@ -392,6 +480,17 @@ def test_r6_two_chosen_by_lot_begin_inside_and_the_others_on_spawn_cells(starts)
     assert (inside.sum(1) == 2).all()
     assert np.isin(state.body, env.spawn)[~inside].all()
     assert (inside.mean(0) > 2 / 7 / 2).all()
+
+
+@pytest.mark.parametrize(("name", "players"), [("six_trees", 4), ("one_tree", 3)])
+def test_r6_where_a_map_has_no_inside_cells_all_begin_on_spawn_cells(name, players):
+    env = Harvest(players=players, map=name)
+    keys = jax.random.split(sociarium.key(3), 300)
+    state = jax.jit(jax.vmap(env.reset, (0, None)))(keys, env.params())
+    assert np.isin(state.body, env.spawn).all()
+    assert state.apple.all()
+    for seat in range(players):
+        assert len(set(np.asarray(state.body)[:, seat].tolist())) == len(env.spawn)
 
 
 def test_r6_places_and_headings_are_drawn(starts):

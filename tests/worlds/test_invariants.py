@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sociarium
-from tests.worlds.comparison import LIVELY, PAIRS, crowded
+from tests.worlds.comparison import FERTILE, LIVELY, PAIRS, crowded
 
 CASES = (  # every world, and one, two and seven players
     ("coins-v0", 1),
@@ -19,8 +19,17 @@ CASES = (  # every world, and one, two and seven players
     ("harvest_open-v0", 7),
     ("harvest_closed-v0", 2),
     ("harvest_partnership-v0", 1),
+    ("harvest_one_tree-v0", 3),
     ("clean_up-v0", 2),
     ("clean_up-v0", 7),
+    ("coop_mining-v0", 1),
+    ("coop_mining-v0", 7),
+    ("mushrooms-v0", 2),
+    ("mushrooms-v0", 7),
+    ("gift_refinement-v0", 2),
+    ("gift_refinement-v0", 7),
+    ("pd_arena-v0", 1),
+    ("pd_arena-v0", 7),
 )
 
 
@@ -44,6 +53,7 @@ class Steps:
 
     def __init__(self, name, players):
         self.env = sociarium.make(name, players=players)
+        self.world = type(self.env).__name__
         self.lively = LIVELY[PAIRS[name].module]
         self.start = jax.jit(self.env.reset)(sociarium.key(0), self.env.params())
         self._step = jax.jit(self._around)
@@ -135,43 +145,97 @@ def test_illegal_actions_do_what_staying_does(steps, seed, actions):
     assert all(jax.tree.leaves(same))
 
 
+TAKING = (
+    "ate",
+    "took_own",
+    "took_other",
+    "mined_iron",
+    "mined_gold",
+    "ate_red",
+    "ate_green",
+    "ate_blue",
+    "ate_orange",
+    "picked",
+    "took_cooperate",
+    "took_defect",
+)
+THINGS = {"coin": -1, "apple": False, "ore": 0, "mushroom": 0, "token": False}  # and what is none
+
+
 @few
 @any_step
 def test_things_change_only_by_being_taken_and_by_growing(steps, seed, actions):
-    """What is gone was taken by somebody; nothing grows under a player."""
+    """What is gone was taken by somebody; nothing but ore grows under a player."""
     env, step = steps.env, steps.take(seed, actions)
     old, new = lying(env, step.before), lying(env, step.after)
     events = step.transition.events
-    taking = [events[kind] for kind in ("ate", "took_own", "took_other") if kind in events]
+    taking = [events[kind] for kind in TAKING if kind in events]
     taken = set(np.concatenate([event.cell[event.mask] for event in taking]).tolist())
-    assert old.keys() - new.keys() == taken
-    assert not (new.keys() - old.keys()) & set(step.after.body.tolist())
-    assert all(old[cell] == new[cell] for cell in old.keys() & new.keys())
+    changed = {cell for cell in old if new.get(cell) != old[cell]}
+    assert changed <= taken <= old.keys()
+    grown = new.keys() - (old.keys() - taken)
+    assert hasattr(step.after, "ore") or not grown & set(step.after.body.tolist())
 
 
 def lying(env, state):
-    """{cell: what lies there}: coins by colour, or apples."""
-    if hasattr(state, "coin"):
-        pairs = zip(env.floor_cells.tolist(), state.coin.tolist(), strict=True)
-        return {cell: coin for cell, coin in pairs if coin >= 0}
-    cells = env.plot_cells if hasattr(env, "plot_cells") else env.orchard_cells
-    return dict.fromkeys(cells[state.apple].tolist(), "apple")
+    """{cell: what lies there}."""
+    (thing,) = (name for name in THINGS if hasattr(state, name))
+    cells = next(getattr(env, name) for name in FERTILE if hasattr(env, name))
+    pairs = zip(cells.tolist(), getattr(state, thing).tolist(), strict=True)
+    return {cell: code for cell, code in pairs if code != THINGS[thing]}
 
 
 @few
 @any_step
-def test_reward_is_what_was_taken(steps, seed, actions):
+def test_reward_is_what_the_events_say(steps, seed, actions):
     step = steps.take(seed, actions)
-    events, params = step.transition.events, step.params
-    if "ate" in events:
-        expected = events["ate"].mask * params.apple_reward
-    else:
-        own, other = events["took_own"], events["took_other"]
-        lost = np.bincount(other.other[other.mask], minlength=steps.env.players)
-        expected = (own.mask | other.mask) * params.coin_reward + lost * params.loss
-    assert np.array_equal(step.transition.reward, expected.astype(np.float32))
+    expected = DUE[steps.world](step.transition.events, step.params, steps.env.players)
+    assert np.allclose(step.transition.reward, expected, rtol=0, atol=2e-6)
     assert np.array_equal(step.transition.raw, step.transition.reward)
     assert np.array_equal(step.transition.distributed, step.transition.reward)
+
+
+def _for_coins(events, params, players):
+    own, other = events["took_own"], events["took_other"]
+    lost = np.bincount(other.other[other.mask], minlength=players)
+    return (own.mask | other.mask) * params.coin_reward + lost * params.loss
+
+
+def _for_apples(events, params, players):
+    return events["ate"].mask * params.apple_reward
+
+
+def _for_ore(events, params, players):
+    iron, gold = events["mined_iron"].mask, events["mined_gold"].mask
+    return iron * params.iron_reward + gold * params.gold_reward
+
+
+def _for_mushrooms(events, params, players):
+    red, green, blue, orange = (
+        events[f"ate_{kind}"].mask for kind in ("red", "green", "blue", "orange")
+    )
+    to_self, to_all, to_others, to_each = params.pays.astype(float)
+    by_others = (blue.sum() - blue) * to_others / max(players - 1, 1)
+    return red * to_self + green.sum() * to_all / players + by_others + orange.sum() * to_each
+
+
+def _for_tokens(events, params, players):
+    return events["consumed"].mask * events["consumed"].value * params.token_reward
+
+
+def _for_meetings(events, params, players):
+    return sum(events[kind].mask * events[kind].value for kind in ("met", "was_met"))
+
+
+DUE = {
+    "Coins": _for_coins,
+    "Harvest": _for_apples,
+    "CleanUp": _for_apples,
+    "CoopMining": _for_ore,
+    "Mushrooms": _for_mushrooms,
+    "GiftRefinement": _for_tokens,
+    "PDArena": _for_meetings,
+}
 
 
 @few
@@ -210,10 +274,32 @@ def test_time_passes(steps, seed, actions):
     assert not step.transition.terminated
 
 
-TIMERS = {
-    "away": ("exile", "zapped"),
-    "cooldown": ("recharge", "fired"),
-    "zap_cooldown": ("zap_recharge", "fired"),
+def _shot(step, wait, pose):
+    return getattr(step.after, pose) >= 0, getattr(step.params, wait)
+
+
+def _exile(step):
+    events = step.transition.events
+    sent = events["zapped"].mask if "zapped" in events else played(events)
+    if hasattr(step.params, "exile"):
+        return sent, step.params.exile
+    drawn = step.after.away[sent]
+    assert ((drawn >= step.params.least_exile) & (drawn <= step.params.most_exile)).all()
+    return sent, drawn
+
+
+def _digestion(step):
+    kinds = ("red", "green", "blue", "orange")
+    ate = np.stack([step.transition.events[f"ate_{kind}"].mask for kind in kinds])
+    return ate.any(0), step.params.digestion[ate.argmax(0)][ate.any(0)]
+
+
+TIMERS = {  # who sets it in a step, and to what
+    "away": _exile,
+    "cooldown": functools.partial(_shot, wait="recharge", pose="fired"),
+    "zap_cooldown": functools.partial(_shot, wait="zap_recharge", pose="zapped_from"),
+    "clean_cooldown": functools.partial(_shot, wait="clean_recharge", pose="cleaned_from"),
+    "digesting": _digestion,
 }
 
 
@@ -221,9 +307,119 @@ TIMERS = {
 @any_step
 def test_timers_run_down_by_one_unless_they_are_set(steps, seed, actions):
     step = steps.take(seed, actions)
-    for timer, (number, kind) in TIMERS.items():
+    for timer, setting in TIMERS.items():
         if hasattr(step.after, timer):
             old, new = getattr(step.before, timer), getattr(step.after, timer)
-            event = step.transition.events[kind].mask
-            assert (new[event] == getattr(step.params, number)).all()
-            assert (new[~event] == np.maximum(old - 1, 0)[~event]).all()
+            mask, value = setting(step)
+            assert (new[mask] == value).all()
+            assert (new[~mask] == np.maximum(old - 1, 0)[~mask]).all()
+
+
+@few
+@any_step
+def test_beams_are_fired_by_who_may_and_chose_to(steps, seed, actions):
+    env, step = steps.env, steps.take(seed, actions)
+    for act, pose in (
+        ("zap", "fired"),
+        ("mine", "fired"),
+        ("gift", "fired"),
+        ("interact", "fired"),
+        ("zap", "zapped_from"),
+        ("clean", "cleaned_from"),
+    ):
+        if act in env.actions and hasattr(step.after, pose):
+            number = env.action(act)
+            chose = (step.actions == number) & step.legal_before[:, number]
+            assert np.array_equal(getattr(step.after, pose) >= 0, chose)
+
+
+def played(events):
+    """Who was in a meeting."""
+    return events["met"].mask | events["was_met"].mask
+
+
+@pytest.mark.parametrize("players", [1, 7])
+@few
+@any_step
+def test_gold_is_mined_by_enough_and_claimed_only_where_it_is_open(players, seed, actions):
+    mine = compiled("coop_mining-v0", players)
+    step = mine.take(seed, actions)
+    events, params, after = step.transition.events, step.params, step.after
+    at_work = after.claim < mine.env.places
+    assert (after.ore[after.claim[at_work]] == 2).all()
+    assert (after.closing[at_work] > 0).all() and not after.closing[~at_work].any()
+    assert (after.closing <= np.maximum(step.before.closing.max() - 1, params.open_for)).all()
+    for claim in set(after.claim[at_work].tolist()):
+        assert len(set(after.closing[after.claim == claim].tolist())) == 1
+    iron = events["mined_iron"]
+    assert len(set(iron.cell[iron.mask].tolist())) == iron.mask.sum()
+    for kind in ("mined_gold", "failed"):
+        cells = events[kind].cell[events[kind].mask].tolist()
+        for cell in cells:
+            enough = params.fewest <= cells.count(cell) <= params.most
+            assert enough == (kind == "mined_gold")
+
+
+@pytest.mark.parametrize("players", [2, 7])
+@few
+@any_step
+def test_bags_change_by_what_was_picked_given_got_and_consumed(players, seed, actions):
+    step = compiled("gift_refinement-v0", players).take(seed, actions)
+    events, before, after = step.transition.events, step.before, step.after
+    picked, gave, consumed = (events[kind] for kind in ("picked", "gave", "consumed"))
+    raw = before.raw + picked.mask
+    assert np.array_equal(
+        consumed.value[consumed.mask], (raw + before.refined + before.precious)[consumed.mask]
+    )
+    kept = ~consumed.mask
+    gave_raw, gave_refined = gave.mask & (raw > 0), gave.mask & (raw == 0)
+    got_refined, got_precious = (
+        np.bincount(gave.other[given], minlength=players) * step.params.growth
+        for given in (gave_raw, gave_refined)
+    )
+    room = step.params.capacity
+    assert np.array_equal(after.raw, raw * kept - gave_raw)
+    refined = before.refined * kept - gave_refined + got_refined
+    assert np.array_equal(after.refined, np.minimum(refined, room))
+    assert np.array_equal(after.precious, np.minimum(before.precious * kept + got_precious, room))
+    for bag in (after.raw, after.refined, after.precious):
+        assert bag.min() >= 0 and bag.max() <= room
+    assert (gave.other[gave.mask] != np.flatnonzero(gave.mask)).all()
+
+
+@pytest.mark.parametrize("players", [1, 7])
+@few
+@any_step
+def test_bags_grow_by_what_was_taken_and_are_empty_after_a_meeting(players, seed, actions):
+    step = compiled("pd_arena-v0", players).take(seed, actions)
+    events, before, after = step.transition.events, step.before, step.after
+    stays = ~played(events)
+    for kind in ("cooperate", "defect"):
+        bag = getattr(before, kind) + events[f"took_{kind}"].mask
+        assert np.array_equal(getattr(after, kind), bag * stays)
+
+
+@pytest.mark.parametrize("players", [1, 7])
+@few
+@any_step
+def test_every_meeting_has_two_and_nobody_is_in_two(players, seed, actions):
+    events = compiled("pd_arena-v0", players).take(seed, actions).transition.events
+    met, was_met = events["met"], events["was_met"]
+    hosts, guests = np.flatnonzero(met.mask), np.flatnonzero(was_met.mask)
+    assert sorted(met.other[hosts].tolist()) == guests.tolist()
+    assert (was_met.other[met.other[hosts]] == hosts).all()
+    assert not (met.mask & was_met.mask).any()
+
+
+@pytest.mark.parametrize("players", [2, 7])
+@few
+@any_step
+def test_no_more_mushrooms_grow_than_spores_were_spread(players, seed, actions):
+    step = compiled("mushrooms-v0", players).take(seed, actions)
+    events, tries = step.transition.events, step.params.spores
+    red, green, blue, orange = (
+        events[f"ate_{kind}"].mask.sum() for kind in ("red", "green", "blue", "orange")
+    )
+    fed = (red + green + blue + orange, green + blue, blue, orange)
+    grown = np.bincount(step.after.mushroom[events["sprouted"].mask], minlength=5)[1:]
+    assert (grown <= np.array(fed) * tries).all()

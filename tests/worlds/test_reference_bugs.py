@@ -5,13 +5,31 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.envs.dilemmas import clean_up, harvest
+from sociarium.envs.dilemmas import clean_up, harvest, mushrooms
 from sociarium.envs.dilemmas.harvest import Harvest
 from tests.conftest import WORLDS
 from tests.worlds.drawn import SEEDS, Stage
-from tests.worlds.lands import CLEAN_UP, HARVEST
+from tests.worlds.lands import (
+    CLEAN_UP,
+    COOP_MINING,
+    GIFT_REFINEMENT,
+    HARVEST,
+    MUSHROOMS,
+    PD_ARENA,
+)
 
 STARTS = 400
+ZAPPING = [
+    pytest.param(HARVEST, id="harvest"),
+    pytest.param(CLEAN_UP, id="clean_up"),
+    pytest.param(MUSHROOMS, id="mushrooms"),
+]
+FOOTPRINTS = [
+    pytest.param(HARVEST, "zap", id="harvest"),
+    pytest.param(CLEAN_UP, "zap", id="clean_up"),
+    pytest.param(MUSHROOMS, "zap", id="mushrooms"),
+    pytest.param(PD_ARENA, "beam", id="pd_arena"),
+]
 
 
 @pytest.fixture(scope="module", params=WORLDS)
@@ -68,15 +86,15 @@ def test_the_window_is_turned_the_right_way_for_every_heading(plot, arrow):
 @pytest.mark.parametrize(
     ("shooter", "top"), [("......^......", 0), ("......v......", 8), ("<............", 5)]
 )
-@pytest.mark.parametrize("stage", [HARVEST, CLEAN_UP], ids=["harvest", "clean_up"])
-def test_beams_do_not_wrap_around_the_edge(stage, shooter, top):
+@pytest.mark.parametrize(("stage", "beam"), FOOTPRINTS)
+def test_beams_do_not_wrap_around_the_edge(stage, beam, shooter, top):
     """Cells beyond the low edge were read from the far edge."""
-    assert stage.struck(shooter, top, zap=np.ones((5, 3), bool)) == set()
+    assert stage.struck(shooter, top, **{beam: np.ones((5, 3), bool)}) == set()
 
 
-@pytest.mark.parametrize("stage", [HARVEST, CLEAN_UP], ids=["harvest", "clean_up"])
-def test_beams_do_not_pierce_walls(stage):
-    shot = stage.struck("....^........", 4, zap=np.ones((5, 3), bool))
+@pytest.mark.parametrize(("stage", "beam"), FOOTPRINTS)
+def test_beams_do_not_pierce_walls(stage, beam):
+    shot = stage.struck("....^........", 4, **{beam: np.ones((5, 3), bool)})
     assert not {(0, 4), (1, 4), (2, 4)} & shot  # behind the wall at row 3, column 4
     assert {(3, 3), (3, 5)} <= shot
 
@@ -93,6 +111,16 @@ def test_rewards_are_plain_points_whatever_the_number_of_players():
     """Individual rewards were multiplied by the number of players."""
     _, transition = CLEAN_UP.step(CLEAN_UP.draw("A<BBB........", top=7), "forward")
     assert transition.reward.tolist() == [1, 0, 0, 0]
+    _, transition = MUSHROOMS.step(MUSHROOMS.draw("R<...........", top=7), "forward")
+    assert transition.reward.tolist() == [1, 0, 0, 0]
+    _, transition = COOP_MINING.step(COOP_MINING.draw("i<...........", top=5), "mine")
+    assert transition.reward.tolist() == [1, 0, 0, 0, 0, 0]
+    bag = GIFT_REFINEMENT.draw("<............", top=5, raw=[2])
+    _, transition = GIFT_REFINEMENT.step(bag, "consume")
+    assert transition.reward.tolist() == [2, 0, 0, 0, 0]
+    bags = PD_ARENA.draw("....>.<......", top=5, cooperate=[1, 1])
+    _, transition = PD_ARENA.step(bags, "interact")
+    assert transition.reward.tolist() == [3, 3, 0, 0]
 
 
 def test_all_four_headings_are_drawn_at_the_start(starts):
@@ -103,7 +131,7 @@ def test_all_four_headings_are_drawn_at_the_start(starts):
         assert often.min() > STARTS / 4 / 2
 
 
-@pytest.mark.parametrize("stage", [HARVEST, CLEAN_UP], ids=["harvest", "clean_up"])
+@pytest.mark.parametrize("stage", [*ZAPPING, pytest.param(PD_ARENA, id="pd_arena")])
 def test_all_four_headings_are_drawn_on_return(stage):
     state = stage.draw("....>........", top=5, away=[0, 1, 1, 1])
     after, _ = stage.steps(state)
@@ -112,7 +140,7 @@ def test_all_four_headings_are_drawn_on_return(stage):
         assert often.min() > SEEDS / 4 / 2
 
 
-@pytest.mark.parametrize("stage", [HARVEST, CLEAN_UP], ids=["harvest", "clean_up"])
+@pytest.mark.parametrize("stage", ZAPPING)
 def test_a_cell_lit_by_a_beam_can_be_walked_onto(stage):
     """A beam mark blocked movement in the next step."""
     state = stage.draw(".....>..>....", top=5)
@@ -143,7 +171,9 @@ def test_growth_waste_and_the_fouled_cell_are_drawn_independently():
 
 
 @pytest.mark.parametrize(
-    ("stage", "module"), [(HARVEST, harvest), (CLEAN_UP, clean_up)], ids=["harvest", "clean_up"]
+    ("stage", "module"),
+    [(HARVEST, harvest), (CLEAN_UP, clean_up), (MUSHROOMS, mushrooms)],
+    ids=["harvest", "clean_up", "mushrooms"],
 )
 def test_whoever_returns_sees_and_acts_from_the_new_place_at_once(stage, module):
     """The view of the zap step was from the old place, the next action from the new one."""
@@ -174,12 +204,13 @@ def test_nobody_shares_a_cell_at_the_start(starts):
     assert all(len(set(row)) == env.players for row in states.body.tolist())
 
 
-def test_nobody_returns_onto_somebody():
+@pytest.mark.parametrize("stage", [*ZAPPING, pytest.param(PD_ARENA, id="pd_arena")])
+def test_nobody_returns_onto_somebody(stage):
     """Two agents could stand on one cell."""
-    state = HARVEST.draw(".>PP.....PP^.", top=8, away=[0, 0, 1, 1])
-    after, _ = HARVEST.steps(state)
+    state = stage.draw(".>PP.....PP^.", top=8, away=[0, 0, 1, 1])
+    after, _ = stage.steps(state)
     bodies = np.asarray(after.body)
-    assert (bodies != HARVEST.env.terrain.nowhere).all()
+    assert (bodies != stage.env.terrain.nowhere).all()
     assert all(len(set(row)) == 4 for row in bodies.tolist())
 
 
@@ -212,3 +243,132 @@ def test_no_seat_is_privileged_at_the_start(starts):
         share = mark.mean()
         noise = 4.5 * np.sqrt(max(share * (1 - share), 1e-9) / STARTS)
         assert (abs(mark.mean(0) - share) <= noise).all()
+
+
+@pytest.mark.parametrize("act", [*GIFT_REFINEMENT.env.actions[:7], "consume"])
+def test_nothing_is_given_without_the_gift_action(act):
+    """A gift was made whenever somebody stood right ahead and faced the same way."""
+    bags = {"raw": [2, 2], "refined": [2, 2]}
+    state = GIFT_REFINEMENT.draw("....>>.......", top=5, **bags)
+    after, transition = GIFT_REFINEMENT.step(state, act)
+    assert GIFT_REFINEMENT.happened(transition, "gave") == {}
+    left = 0 if act == "consume" else 2
+    assert (after.raw[:2].tolist(), after.refined[:2].tolist()) == ([left, 2], [left, 2])
+
+
+@pytest.mark.parametrize("arrow", "^>v<")
+def test_a_gift_reaches_somebody_who_faces_another_way(arrow):
+    """It was made only to who faced the same way."""
+    state = GIFT_REFINEMENT.draw(f"....>{arrow}.......", top=5, raw=[1])
+    after, _ = GIFT_REFINEMENT.step(state, "gift")
+    assert after.refined.tolist() == [0, 3, 0, 0, 0]
+
+
+def test_gifts_of_two_to_one_both_count():
+    """Two givers to one receiver gave only one lot."""
+    state = GIFT_REFINEMENT.draw("....>.v.<....", top=5, raw=[1, 0, 1])
+    after, _ = GIFT_REFINEMENT.step(state, "gift", "stay", "gift")
+    assert after.refined.tolist() == [0, 6, 0, 0, 0]
+    assert after.raw.tolist() == [0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("stage", "levels"),
+    [(GIFT_REFINEMENT, ("raw", "refined", "precious")), (PD_ARENA, ("cooperate", "defect"))],
+    ids=["gift_refinement", "pd_arena"],
+)
+def test_a_view_does_not_change_when_only_the_bags_of_others_do(stage, levels):
+    """Everybody saw the inventories of all, or nobody the own."""
+    players = stage.env.players
+    scene = {"picture": "....>.<......", "top": 5}
+    empty = stage.draw(**scene)
+    base = jax.tree.map(np.asarray, stage.env.observe(empty, stage.params({})))
+    for rich in range(players):
+        bag = {
+            level: [number + 2 if seat == rich else 0 for seat in range(players)]
+            for number, level in enumerate(levels)
+        }
+        view = jax.tree.map(
+            np.asarray, stage.env.observe(stage.draw(**scene, **bag), stage.params({}))
+        )
+        assert np.array_equal(view.cells, base.cells)
+        unlike = (view.own != base.own).any(1)
+        assert unlike.tolist() == [seat == rich for seat in range(players)]
+
+
+@pytest.mark.parametrize("acts", [("interact", "stay"), ("stay", "interact")])
+def test_both_players_leave_after_a_meeting(acts):
+    """Only who was hit left; who had fired stayed and was not held up."""
+    state = PD_ARENA.draw("....>.<......", top=5, cooperate=[1, 1])
+    after, _ = PD_ARENA.step(state, *acts)
+    assert PD_ARENA.places(after)[:2] == [None, None]
+    assert (after.away[:2] >= 10).all()
+
+
+def test_an_interaction_needs_a_token_on_each_side():
+    """Who had none could interact for nothing and empty the other's inventory."""
+    for bag in ([1, 0], [0, 1]):
+        state = PD_ARENA.draw("....>.<......", top=5, cooperate=bag)
+        after, transition = PD_ARENA.step(state, "interact", "interact")
+        assert PD_ARENA.happened(transition, "met") == {}
+        assert after.cooperate[:2].tolist() == bag
+
+
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_every_miner_of_a_gold_is_paid_and_not_only_who_completes_it(last):
+    """Only the miner who completed it was paid."""
+    state = COOP_MINING.draw("......v......\n....>.g.<....", top=4)
+    early = ["stay" if seat == last else "mine" for seat in range(3)]
+    late = ["mine" if seat == last else "stay" for seat in range(3)]
+    state, _ = COOP_MINING.step(state, *early)
+    state, _ = COOP_MINING.step(state, *late)
+    state, _ = COOP_MINING.step(state)
+    _, transition = COOP_MINING.step(state)
+    assert transition.reward.tolist() == [8, 8, 8, 0, 0, 0]
+
+
+def test_iron_is_not_always_the_lowest_seats():
+    """Agents were served in the order of their numbers."""
+    state = COOP_MINING.draw("....>.i.<....", top=5)
+    _, transition = COOP_MINING.steps(state, "mine", "mine")
+    often = np.asarray(transition.reward).sum(0)[:2]
+    assert often.sum() == SEEDS and often.min() > SEEDS / 2 / 1.5
+
+
+def test_spores_of_different_kinds_and_their_places_are_drawn_independently():
+    """One key drove all four draws and the order of the cells, so that successes were nested."""
+    state = MUSHROOMS.draw("B<...........", top=5)
+    chances = {"spore_chance": [0.5, 0.5, 0.5, 0], "spores": [1, 1, 1, 0]}
+    batches = [
+        np.asarray(MUSHROOMS.steps(state, "forward", seed=seed, **chances)[0].mushroom)
+        for seed in range(16)
+    ]
+    mushroom = np.concatenate(batches)
+    grown = [(mushroom == kind).any(1) for kind in (1, 2, 3)]
+    noise = 4.5 / np.sqrt(len(mushroom))
+    assert all(abs(each.mean() - 0.5) < noise / 2 for each in grown)
+    assert abs(np.corrcoef(grown) - np.eye(3)).max() < noise
+    some = mushroom.any(1)
+    which = mushroom[some].astype(bool).argmax(1)
+    for each in grown:
+        if 0 < each[some].mean() < 1:
+            assert abs(np.corrcoef(which, each[some])[0, 1]) < 4.5 / np.sqrt(some.sum())
+
+
+def test_both_tries_of_a_kind_are_drawn_independently():
+    state = MUSHROOMS.draw("R<...........", top=5)
+    chances = {"spore_chance": [0.5, 0, 0, 0]}
+    batches = [
+        np.asarray(MUSHROOMS.steps(state, "forward", seed=seed, **chances)[0].mushroom)
+        for seed in range(16)
+    ]
+    often = np.bincount((np.concatenate(batches) == 1).sum(1), minlength=3) / (16 * SEEDS)
+    assert abs(often - [0.25, 0.5, 0.25]).max() < 0.03
+
+
+def test_every_mushroom_eaten_feeds_and_no_kind_has_a_limit():
+    """At most five tries a kind were made, and none where more than five stood."""
+    state = MUSHROOMS.draw("RRRRRRRR.....\n>B.>B.>B.....", top=5)
+    after, _ = MUSHROOMS.step(state, *["forward"] * 3, spore_chance=[1, 1, 1, 1])
+    kinds = np.bincount(np.asarray(after.mushroom), minlength=5)
+    assert kinds[1:].tolist() == [8 + 6, 6, 6, 0]

@@ -20,6 +20,7 @@ CLAUSES = {
     "names": "Action 0 is `stay`; actions, planes, events and gauges have distinct names.",
     "fixed shapes": "A step keeps the structure, shapes and types of the state.",
     "declared events": "A transition holds exactly the declared events, with seats in range.",
+    "known cooperation": "Cooperation, where it is defined, is made of declared events.",
     "declared gauges": "Gauges are exactly the declared ones, and finite.",
     "view in spec": "Views have the declared shape and every code and number is in its range.",
     "stay is legal": "Everybody may always stay, so no row of `legal` is empty.",
@@ -80,6 +81,7 @@ def examine(
         "names": _names,
         "fixed shapes": _fixed_shapes,
         "declared events": _declared_events,
+        "known cooperation": _known_cooperation,
         "declared gauges": _declared_gauges,
         "view in spec": _view_in_spec,
         "stay is legal": _stay_is_legal,
@@ -174,6 +176,12 @@ def _declared_events(play: Play) -> str:
         if ((other[mask] < -1) | (other[mask] >= play.env.players)).any():
             return f"{spec.name} names seats outside 0..{play.env.players - 1}"
     return ""
+
+
+def _known_cooperation(play: Play) -> str:
+    spec, declared = play.env.cooperation, {spec.name for spec in play.env.event_specs}
+    unknown = {*spec.acts, *spec.refusals} - declared if spec else set()
+    return f"no event is called {', '.join(sorted(unknown))}" if unknown else ""
 
 
 def _declared_gauges(play: Play) -> str:

@@ -19,7 +19,7 @@ from sociarium.core.errors import UnknownName
 from sociarium.core.events import Events
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene, through_eyes_of
-from sociarium.core.specs import EventSpec, GaugeSpec, ViewSpec
+from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec, ViewSpec
 
 STAY = 0  # action 0 is `stay` in every world
 
@@ -113,6 +113,7 @@ class Environment(abc.ABC, Generic[State, Params]):
     sheet: RuleSheet
     event_specs: tuple[EventSpec, ...]
     gauge_specs: tuple[GaugeSpec, ...]
+    cooperation: CooperationSpec | None = None
     id: str = ""
     players: int
     actions: tuple[str, ...]

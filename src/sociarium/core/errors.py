@@ -27,3 +27,12 @@ class BadArgument(SociariumError):
 
 class ContractBroken(SociariumError):
     """An environment fails the public conformance suite; the message names the clause."""
+
+
+class MissingExtra(SociariumError):
+    """A package that is no part of the plain installation; the message names the extra."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f'{package} is not installed. It comes with: pip install "sociarium[{extra}]"'
+        )

@@ -71,3 +71,15 @@ class GaugeSpec:
 
     name: str
     meaning: str
+
+
+@dataclass(frozen=True)
+class CooperationSpec:
+    """What cooperating means in a world: acts per opportunity, weighed by the events' values.
+
+    `acts` are events that take an opportunity to cooperate, `refusals` events that pass one up.
+    """
+
+    meaning: str
+    acts: tuple[str, ...]
+    refusals: tuple[str, ...]

@@ -34,6 +34,18 @@ def size(words: UInt32[Array, "words *lanes"]) -> Int[Array, "*lanes"]:
     return jnp.sum(jax.lax.population_count(words), axis=0, dtype=jnp.int32)
 
 
+def ranks(words: UInt32[Array, "words *lanes"], entries: int) -> Int[Array, "entries *lanes"]:
+    """How many entries of the set come before each of 0..entries-1."""
+    sizes = jax.lax.population_count(words).astype(jnp.int32)
+    before = jnp.cumsum(sizes, axis=0) - sizes
+    bit = jnp.tile(jnp.arange(WORD, dtype=jnp.uint32), len(words)).reshape(
+        -1, *[1] * (words.ndim - 1)
+    )
+    below = jnp.repeat(words, WORD, axis=0) & ((jnp.uint32(1) << bit) - 1)
+    rank = jnp.repeat(before, WORD, axis=0) + jax.lax.population_count(below).astype(jnp.int32)
+    return rank[:entries]
+
+
 def nth(words: UInt32[Array, "words *lanes"], number: Int[Array, "*more"]) -> Int[Array, "*more"]:
     """The n-th entry of the set in order, counted from 0; undefined where there are fewer.
 

@@ -2,7 +2,10 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from sociarium.core import random
+from sociarium.mechanics.spawning import trodden
 
 DENSE = 1024  # up to this many plots, neighbours are counted by one small matrix product
 
@@ -56,3 +59,14 @@ def taken(
     fenced = jnp.append(standing, False)
     took = fenced.at[plot].get(mode="promise_in_bounds")
     return fenced.at[plot].set(False, mode="promise_in_bounds")[:-1], took
+
+
+def sprouted(
+    word: UInt32[Array, " plots"],
+    standing: Bool[Array, " plots"],
+    plot: Int[Array, " players"],
+    chance: Float[Array, ""],
+) -> Bool[Array, " plots"]:
+    """What stands after each bare plot that nobody stands on has grown with the same chance."""
+    grows = random.falls(word, jnp.broadcast_to(random.threshold(chance), word.shape))
+    return standing | (grows & ~trodden(plot, len(standing)))

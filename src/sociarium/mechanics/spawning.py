@@ -66,7 +66,7 @@ class Exile:
         heading: Int[Array, " players"],
         away: Int[Array, " players"],
         sent: Bool[Array, " players"],
-        duration: Int[Array, ""],
+        duration: Int[Array, ""] | Int[Array, " players"],
     ) -> tuple[
         Int[Array, " players"],
         Int[Array, " players"],
@@ -146,6 +146,25 @@ def _draw_one_few(
     count = bitsets.size(words)
     entry = bitsets.nth(words, random.below(word, count))
     return jnp.where(count > 0, entry, len(mask)), count
+
+
+def in_turn(
+    word: UInt32[Array, "*lanes"], free: Bool[Array, "entries *lanes"]
+) -> Int[Array, "entries *lanes"]:
+    """The turn of each free entry, from 0, when they are filled in order from one drawn by lot.
+
+    Entries that are not free have a turn beyond all others. With entries in `scattered` order the
+    first k turns are k places, each uniform and no two the same.
+    """
+    entries = len(free)
+    if entries <= MANY:
+        words = bitsets.packed(free)
+        rank, total = bitsets.ranks(words, entries), bitsets.size(words)
+    else:
+        rank = jnp.cumsum(free, axis=0, dtype=jnp.int32) - free
+        total = rank[-1] + free[-1]
+    turn = rank - random.below(word, total)[None]
+    return jnp.where(free, jnp.where(turn < 0, turn + total[None], turn), entries + 1)
 
 
 def trodden(place: Int[Array, " players"], places: int) -> Bool[Array, " places"]:

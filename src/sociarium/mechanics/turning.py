@@ -38,13 +38,6 @@ def relative(
     return rows * down + cols * right, cols * -down + rows * right
 
 
-def compare_headings(
-    theirs: Int[Array, "*shape"], mine: Int[Array, "*shape"]
-) -> Int[Array, "*shape"]:
-    """Their heading seen by somebody with mine: 0 the same way, 1 to my right, 2 at me, 3 left."""
-    return jnp.bitwise_and(theirs - mine, 3)
-
-
 def legal(
     present: Bool[Array, " players"], *ready: Bool[Array, " players"]
 ) -> Bool[Array, "players actions"]:

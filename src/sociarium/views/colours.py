@@ -32,8 +32,24 @@ TILES: dict[str, Colour] = {
     "waste": (104, 108, 58),
     "apple": (222, 49, 53),
     "coin": (176, 178, 186),
+    "iron": (138, 150, 170),
+    "gold": (242, 188, 44),
+    "open gold": (255, 222, 110),
+    "red mushroom": (214, 48, 50),
+    "green mushroom": (16, 132, 96),
+    "blue mushroom": (58, 94, 222),
+    "orange mushroom": (244, 142, 28),
+    "token": (170, 92, 214),
+    "cooperate token": (38, 166, 120),
+    "defect token": (204, 52, 62),
 }
-LIGHTS: dict[str, Colour] = {"zap": (255, 166, 0), "clean": (120, 236, 255)}
+LIGHTS: dict[str, Colour] = {
+    "zap": (255, 166, 0),
+    "clean": (120, 236, 255),
+    "mine": (255, 214, 74),
+    "gift": (255, 150, 214),
+    "interact": (190, 170, 255),
+}
 
 
 def of_seat(seat: int) -> Colour:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from sociarium.core.scene import Scene
-from sociarium.views import colours
+from sociarium.views import colours, things
 from sociarium.views.brush import Brush
 from sociarium.views.colours import INK, Colour
 
@@ -197,42 +197,6 @@ def nothing(brush: Brush, variant: int) -> None:
     brush.disc(0.5, 0.5, 0.05, colours.lighter(colours.TILES["nothing"], 0.10))
 
 
-def apple(brush: Brush) -> None:
-    """A red apple with stem, leaf and highlight."""
-    red = colours.TILES["apple"]
-    outline = (112, 16, 34)
-    brush.oval(0.52, 0.86, 0.30, 0.08, INK, 0.28)
-    for x, y, r in ((0.37, 0.54, 0.245), (0.63, 0.54, 0.245), (0.5, 0.62, 0.275)):
-        brush.disc(x, y, r, outline)
-    for x, y, r in ((0.37, 0.54, 0.20), (0.63, 0.54, 0.20), (0.5, 0.62, 0.23)):
-        brush.disc(x, y, r, colours.darker(red, 0.16))
-    for x, y, r in ((0.36, 0.53, 0.185), (0.60, 0.53, 0.185), (0.48, 0.60, 0.215)):
-        brush.disc(x, y, r, red)
-    brush.oval(0.34, 0.48, 0.085, 0.065, (255, 196, 188))
-    brush.stroke(((0.5, 0.40), (0.48, 0.28), (0.44, 0.20)), 0.065, (92, 58, 40))
-    brush.shape(((0.50, 0.30), (0.60, 0.13), (0.80, 0.12), (0.74, 0.28)), (44, 96, 44))
-    brush.shape(((0.55, 0.27), (0.62, 0.165), (0.75, 0.155), (0.71, 0.25)), (126, 200, 84))
-
-
-def coin(colour: Colour) -> Callable[[Brush], None]:
-    """A struck coin in its owner's colour, with a milled edge and a star."""
-
-    def paint(brush: Brush) -> None:
-        brush.oval(0.53, 0.80, 0.30, 0.11, INK, 0.28)
-        brush.disc(0.5, 0.55, 0.325, INK)
-        brush.disc(0.5, 0.485, 0.325, INK)
-        brush.disc(0.5, 0.545, 0.285, colours.darker(colour, 0.42))
-        brush.disc(0.5, 0.48, 0.285, colours.lighter(colour, 0.62))
-        brush.disc(0.5, 0.48, 0.235, colours.darker(colour, 0.14))
-        brush.disc(0.5, 0.495, 0.215, colour)
-        angles = np.arange(10) * np.pi / 5 - np.pi / 2
-        reach = np.where(np.arange(10) % 2, 0.072, 0.168)
-        star = zip(0.5 + reach * np.cos(angles), 0.49 + reach * np.sin(angles), strict=True)
-        brush.shape(tuple((float(x), float(y)) for x, y in star), colours.lighter(colour, 0.80))
-
-    return paint
-
-
 def plate(name: str) -> Callable[[Brush, int], None]:
     """The look of a tile nobody drew: a bevelled plate with its initial."""
     colour = colours.hashed(name)
@@ -268,8 +232,20 @@ GROUNDS: dict[str, Ground] = {
     "wall": Ground(wall, colours.TILES["wall"], height=7, roundness=0.08, rims=_SHADE),
     "nothing": Ground(nothing, colours.TILES["nothing"], height=8),
 }
-_COIN_LIES_ON = ("floor", "sand", "grass")
-THINGS: dict[str, Thing] = {"apple": Thing(apple, ("orchard", "grass", "sand", "floor"))}
+_LIES_ON = ("floor", "sand", "grass")
+_GROWS_ON = ("orchard", "grass", "sand", "floor")
+THINGS: dict[str, Thing] = {
+    "apple": Thing(things.apple, _GROWS_ON),
+    "iron": Thing(things.ore(colours.TILES["iron"]), _LIES_ON),
+    "gold": Thing(things.ore(colours.TILES["gold"]), _LIES_ON),
+    "open gold": Thing(things.open_ore(colours.TILES["gold"]), _LIES_ON),
+    "token": Thing(things.gem(colours.TILES["token"]), _LIES_ON),
+    "cooperate token": Thing(things.heart(colours.TILES["cooperate token"]), _LIES_ON),
+    "defect token": Thing(things.blade(colours.TILES["defect token"]), _LIES_ON),
+} | {
+    name: Thing(things.mushroom(colours.TILES[name]), _GROWS_ON)
+    for name in ("red mushroom", "green mushroom", "blue mushroom", "orange mushroom")
+}
 
 
 def has_own_sprite(name: str) -> bool:
@@ -281,9 +257,9 @@ def thing(name: str) -> Thing | None:
     """The thing of this name, if it is one."""
     seat = colours.owner_of_coin(name)
     if seat is not None:
-        return Thing(coin(colours.of_seat(seat)), _COIN_LIES_ON)
+        return Thing(things.coin(colours.of_seat(seat)), _LIES_ON)
     if name in ("coin", "my coin", "their coin"):
-        return Thing(coin(colours.TILES["coin"]), _COIN_LIES_ON)
+        return Thing(things.coin(colours.TILES["coin"]), _LIES_ON)
     return THINGS.get(name)
 
 

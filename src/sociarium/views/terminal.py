@@ -24,8 +24,18 @@ GLYPHS = {
     "apple": "a",
     "my coin": "m",
     "their coin": "t",
+    "iron": "i",
+    "gold": "g",
+    "open gold": "G",
+    "red mushroom": "r",
+    "green mushroom": "g",
+    "blue mushroom": "b",
+    "orange mushroom": "o",
+    "token": "t",
+    "cooperate token": "c",
+    "defect token": "d",
 }
-LIGHT_GLYPHS = {"zap": "*", "clean": "+"}
+LIGHT_GLYPHS = {"zap": "*", "clean": "+", "mine": "-", "gift": "+", "interact": "*"}
 SEAT_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 SPARE = "abcdefghijklmnopqrstuwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ&@;:"
 TINT = 0.55  # share of a beam's colour in a lit cell

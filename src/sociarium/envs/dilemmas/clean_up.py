@@ -32,17 +32,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View, paid
+from sociarium.core.environment import Transition, paid
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
-from sociarium.core.scene import Scene
-from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
-from sociarium.mechanics import beams, movement, spawning, turning
+from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
+from sociarium.mechanics.cartography import Sketch
+from sociarium.mechanics.grid_world import GridWorld, timer
 from sociarium.mechanics.growth import taken
-from sociarium.mechanics.terrain import Terrain
-from sociarium.mechanics.windows import Window
 
 SHEET = RuleSheet.read(__doc__)
 
@@ -138,55 +137,51 @@ class State(eqx.Module):
     apple: Bool[Array, " orchard"]
 
 
-class CleanUp(Environment[State, Params]):
+class CleanUp(GridWorld[State, Params]):
     """Clean Up on its map, or on a map of your own."""
 
     sheet = SHEET
     event_specs = (
         EventSpec("ate", "{actor} ate an apple"),
         EventSpec("cleaned", "{actor} cleaned {value} cells"),
+        EventSpec("passed_up", "{actor} could have cleaned {value} cells and did not"),
         EventSpec("fouled", "waste appeared", axis="place"),
-        EventSpec("fired", "{actor} fired the zap beam"),
-        EventSpec("zapped", "{actor} zapped {target}", axis="target"),
-        EventSpec("returned", "{actor} came back"),
+        *beams.ZAPPING,
     )
     gauge_specs = (
         GaugeSpec("apples", "apples standing"),
         GaugeSpec("clean_water", "basin cells without waste"),
     )
+    cooperation = CooperationSpec(
+        "cells cleaned among those a ready cleaning beam would have reached",
+        ("cleaned",),
+        ("passed_up",),
+    )
     actions = (*turning.MOVES, "zap", "clean")
+    tiles, lights = TILES, ("clean", "zap")
+    own = (timer("zap_cooldown"), timer("clean_cooldown"), timer("away"))
 
-    def __init__(self, players: int = 7, map: str = MAP, tiles: tuple[int, int] = (1, 1)) -> None:
-        """`map` is a drawing in the legend."""
-        drawing = Drawing(map, LEGEND, tiles)
-        self.players = players
-        self.terrain = Terrain(drawing.mask("#"))
-        self.map_shape = (drawing.rows, drawing.cols)
+    def __init__(
+        self,
+        players: int = 7,
+        map: str = MAP,
+        map_seed: int | None = None,
+        tiles: tuple[int, int] = (1, 1),
+    ) -> None:
+        """`map` is a drawing in the legend; with a `map_seed` a new one of its size is drawn."""
+        drawing = Drawing(cartography.chosen(map, map_seed, lay_out), LEGEND, tiles)
         self.orchard_cells, self.basin_cells = drawing.cells("B"), drawing.cells("w")
         self.orchard, self.basin = len(self.orchard_cells), len(self.basin_cells)
         if not self.orchard or not self.basin:
             raise BadMap("a Clean Up map needs at least one basin cell (w) and orchard cell (B)")
+        growing = np.concatenate([self.orchard_cells, self.basin_cells])
+        self.survey(drawing, players, growing, {"#": WALL, "~": RIVER}, SAND)
         self.water = self.basin + len(drawing.cells("~"))
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.exile = spawning.Exile(self.terrain, self.spawn)
         self.orchard_at = self.terrain.numbering(self.orchard_cells)
         self.basin_at = self.terrain.numbering(self.basin_cells)
-
-        growing = np.concatenate([self.orchard_cells, self.basin_cells])
-        rest = np.setdiff1d(np.arange(self.terrain.cells), growing)
-        self.window = Window(self.terrain, order=np.concatenate([growing, rest]))
-        floor = np.select(
-            [drawing.mask("#").ravel()[rest], drawing.mask("~").ravel()[rest]], [WALL, RIVER], SAND
-        )
-        self.floor = np.append(floor, self.window.beyond(WALL)).astype(np.uint8)
-        timers = ("zap_cooldown", "clean_cooldown", "away")
-        self.view_spec = self.window.spec(
-            TILES,
-            players,
-            lights=("clean", "zap"),
-            own=tuple(OwnSpec(timer, 0, 32767) for timer in timers),
-        )
         self.draws = self.orchard + 2 * players + 3
 
     def defaults(self) -> Params:
@@ -217,7 +212,7 @@ class CleanUp(Environment[State, Params]):
         """Move and turn; eat; zap and clean; foul; grow; return; count."""
         k_move, k_waste, k_grow, k_return = jax.random.split(key, 4)
         terrain = self.terrain
-        actions = jnp.where(state.body != terrain.nowhere, actions, turning.STAY)
+        actions = jnp.where(self.present(state), actions, turning.STAY)
         heading = turning.turned(state.heading, actions)
         body = movement.walk(k_move, terrain, state.body, state.heading, actions)  # R8
 
@@ -263,6 +258,10 @@ class CleanUp(Environment[State, Params]):
 
         reward = ate * params.apple_reward
         cells_cleaned = self.credited(state.waste, clean_light, body, heading)
+        idle = ~cleans & (state.clean_cooldown == 0) & self.present(state)
+        reach = beams.lit(terrain, params.clean, idle, state.body, state.heading)
+        _, missed = self.fouled_in(state.waste, reach, state.body, state.heading)
+        missed = jnp.sum(missed, axis=1, dtype=jnp.float32)
         transition = paid(
             reward,
             truncated=after.clock >= params.horizon,  # R10
@@ -271,10 +270,9 @@ class CleanUp(Environment[State, Params]):
                 "cleaned": event(
                     cells_cleaned > 0, cell=body, value=cells_cleaned.astype(jnp.float32)
                 ),
+                "passed_up": event(missed > 0, cell=state.body, value=missed),
                 "fouled": event(new, cell=jnp.asarray(self.basin_cells)),
-                "fired": event(zaps, cell=body),
-                "zapped": event(zapped_by >= 0, other=zapped_by, cell=body),
-                "returned": event(back, cell=new_body),
+                **beams.zapping(zaps, zapped_by, body, back, new_body),
             },
         )
         return after, transition
@@ -299,12 +297,22 @@ class CleanUp(Environment[State, Params]):
         heading: Int[Array, " players"],
     ) -> Int[Array, " players"]:
         """Fouled cells each player cleaned; one cleaned by several counts for the lowest seat."""
-        cells = jnp.minimum(beams.covered(self.terrain, light, body, heading), self.terrain.nowhere)
+        cells, dirty = self.fouled_in(waste, light, body, heading)
         seat = jnp.arange(self.players, dtype=jnp.int32)[:, None]
         first = jnp.full(self.terrain.cells + 1, self.players, jnp.int32)
         first = first.at[cells].min(jnp.broadcast_to(seat, cells.shape))
-        dirty = jnp.append(waste, False)[jnp.asarray(self.basin_at)[cells]]
         return jnp.sum(dirty & (first[cells] == seat), axis=1, dtype=jnp.int32)
+
+    def fouled_in(
+        self,
+        waste: Bool[Array, " basin"],
+        light: Int[Array, " players"],
+        body: Int[Array, " players"],
+        heading: Int[Array, " players"],
+    ) -> tuple[Int[Array, "players 15"], Bool[Array, "players 15"]]:
+        """The cells each beam covers, and which of them are fouled."""
+        cells = jnp.minimum(beams.covered(self.terrain, light, body, heading), self.terrain.nowhere)
+        return cells, jnp.append(waste, False)[jnp.asarray(self.basin_at)[cells]]
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
@@ -323,30 +331,13 @@ class CleanUp(Environment[State, Params]):
         )
         return self.window.code(ground, state.body, state.heading, shine)
 
-    def observe(self, state: State, params: Params) -> View:
-        """Window and private timers."""
-        timers = [state.zap_cooldown, state.clean_cooldown, state.away]
-        return View(
-            cells=self.window.look(self.codes(state, params), state.body, state.heading),
-            own=jnp.stack(timers, axis=1).astype(jnp.int16),
-        )
-
-    def overview(self, state: State, params: Params) -> Scene:
-        """The map."""
-        return self.window.overview(
-            self.compiled("codes")(state, params),
-            state.body,
-            state.heading,
-            tiles=TILES,
-            lights=("clean", "zap"),
-            clock=state.clock,
-            horizon=params.horizon,
-        )
+    def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
+        """The three timers."""
+        return state.zap_cooldown, state.clean_cooldown, state.away
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
-        """Out of play one may only stay; a beam that recharges cannot be fired."""
-        present = state.body != self.terrain.nowhere
-        return turning.legal(present, state.zap_cooldown == 0, state.clean_cooldown == 0)
+        """A beam that recharges cannot be fired."""
+        return self.may(state, state.zap_cooldown == 0, state.clean_cooldown == 0)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         """Apples standing and clean basin cells."""
@@ -354,6 +345,22 @@ class CleanUp(Environment[State, Params]):
             "apples": jnp.sum(state.apple, dtype=jnp.float32),
             "clean_water": jnp.sum(~state.waste, dtype=jnp.float32),
         }
+
+
+def lay_out(sketch: Sketch) -> None:
+    """A basin above, a winding river, an orchard with gaps below; as much of each as on the map."""
+    rows, cols = sketch.glyphs.shape
+    sketch.paint("w", [(row, col) for row in range(5) for col in range(cols)])
+    mouth = int(sketch.rng.integers(2, cols - 9))
+    sketch.paint("w", [(5, mouth + step) for step in range(7)])
+    bed = mouth + 2
+    for row in range(6, 14):
+        bed = min(max(bed + int(sketch.rng.integers(-1, 2)), 0), cols - 3)
+        sketch.paint("~", [(row, bed + step) for step in range(3 if row < 10 else 2)])
+    below = [(row, col) for row in range(14, rows) for col in range(cols)]
+    planted = sketch.rng.permutation(len(below))[:122]
+    sketch.paint("B", [below[number] for number in planted])
+    sketch.scatter("P", 24, rows=(6, 14))
 
 
 def fouled(

@@ -16,6 +16,7 @@ Differs from SocialJax: moves are relative to the heading, colours are drawn, vi
 Differs from Melting Pot: one fixed room, 0.0005 for each colour (the paper), the horizon is fixed.
 """
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -25,15 +26,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View, paid
+from sociarium.core.environment import Transition, View, paid
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
-from sociarium.core.specs import EventSpec, GaugeSpec
-from sociarium.mechanics import movement, spawning, turning
+from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.mechanics import cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
-from sociarium.mechanics.terrain import Terrain
-from sociarium.mechanics.windows import EXTRA, Window
+from sociarium.mechanics.cartography import Sketch
+from sociarium.mechanics.grid_world import GridWorld
+from sociarium.mechanics.windows import EXTRA
 
 SHEET = RuleSheet.read(__doc__)
 
@@ -101,7 +103,7 @@ class State(eqx.Module):
     coin: Int[Array, " places"]  # colour of the coin on a place, or -1
 
 
-class Coins(Environment[State, Params]):
+class Coins(GridWorld[State, Params]):
     """Coins in its room, or on a map of your own."""
 
     sheet = SHEET
@@ -110,24 +112,26 @@ class Coins(Environment[State, Params]):
         EventSpec("took_other", "{actor} took a coin of {target}"),
     )
     gauge_specs = (GaugeSpec("coins", "coins lying about"),)
+    cooperation = CooperationSpec(
+        "coins of one's own colour among coins taken", ("took_own",), ("took_other",)
+    )
     actions = turning.MOVES
+    tiles = TILES
 
-    def __init__(self, players: int = 2, map: str = MAP, tiles: tuple[int, int] = (1, 1)) -> None:
-        """`map` is a drawing in the legend."""
-        drawing = Drawing(map, LEGEND, tiles)
-        self.players = players
-        self.terrain = Terrain(drawing.mask("#"))
-        self.map_shape = (drawing.rows, drawing.cols)
+    def __init__(
+        self,
+        players: int = 2,
+        map: str = MAP,
+        map_seed: int | None = None,
+        tiles: tuple[int, int] = (1, 1),
+    ) -> None:
+        """`map` is a drawing in the legend; with a `map_seed` a new one of its size is drawn."""
+        drawing = Drawing(cartography.chosen(map, map_seed, lay_out), LEGEND, tiles)
         self.starts, self.floor_cells = drawing.cells("P"), drawing.cells(".")
         self.places = len(self.floor_cells)
+        self.survey(drawing, players, self.floor_cells, {"#": WALL}, FLOOR)
         spawning.enough_places(len(self.starts) + self.places, players, "cells to start from")
         self.place_at = self.terrain.numbering(self.floor_cells)
-
-        rest = np.setdiff1d(np.arange(self.terrain.cells), self.floor_cells)
-        self.window = Window(self.terrain, order=np.concatenate([self.floor_cells, rest]))
-        bare = np.where(self.terrain.wall.ravel()[rest], WALL, FLOOR)
-        self.bare = np.append(bare, self.window.beyond(WALL)).astype(np.uint32)
-        self.view_spec = self.window.spec(TILES, players)
         self.draws = self.places + players
 
     def defaults(self) -> Params:
@@ -185,15 +189,15 @@ class Coins(Environment[State, Params]):
             },
         )
 
-    def codes(self, state: State) -> UInt32[Array, " entries"]:
+    def codes(self, state: State, params: Params) -> UInt32[Array, " entries"]:
         """What lies and stands on every cell; coins as colour + 1 in the world's own half."""
         coin = (state.coin + 1).astype(jnp.uint32) << EXTRA
-        ground = jnp.concatenate([coin | FLOOR, jnp.asarray(self.bare)])
+        ground = jnp.concatenate([coin | FLOOR, jnp.asarray(self.floor, jnp.uint32)])
         return self.window.code(ground, state.body, state.heading)
 
     def observe(self, state: State, params: Params) -> View:
         """The window, with coins told apart as mine and theirs."""
-        seen = self.window.cut(self.codes(state), state.body, state.heading)
+        seen = self.window.cut(self.codes(state, params), state.body, state.heading)
         coin = seen >> EXTRA
         mine = coin == (state.colour + 1).astype(jnp.uint32)[:, None]
         ground = jnp.where(
@@ -212,23 +216,27 @@ class Coins(Environment[State, Params]):
         owner, coin = np.argsort(np.asarray(state.colour)), np.asarray(state.coin)
         ground = np.where(self.terrain.wall.ravel(), WALL, FLOOR)
         ground[self.floor_cells] = np.where(coin < 0, FLOOR, WALL + 1 + owner[coin])
-        scene = self.window.overview(
-            self.compiled("codes")(state),
-            state.body,
-            state.heading,
-            tiles=(*TILES[:MINE], *(f"coin of seat {seat}" for seat in range(self.players))),
-            clock=state.clock,
-            horizon=params.horizon,
-        )
-        return scene.with_ground(ground)
+        owned = tuple(f"coin of seat {seat}" for seat in range(self.players))
+        scene = super().overview(state, params).with_ground(ground)
+        return dataclasses.replace(scene, tiles=(*TILES[:MINE], *owned))
+
+    def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
+        """Nothing."""
+        return ()
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
         """Everything, always."""
-        return turning.legal(jnp.ones(self.players, bool))
+        return self.may(state)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         """Coins lying about."""
         return {"coins": jnp.sum(state.coin >= 0, dtype=jnp.float32)}
+
+
+def lay_out(sketch: Sketch) -> None:
+    """A room with two starts at some distance, behind a few pillars."""
+    sketch.bars(6, longest=2)
+    sketch.scatter("P", 2, apart=4)
 
 
 def owners(colour: Int[Array, " players"], found: Int[Array, " players"]) -> Int[Array, " players"]:

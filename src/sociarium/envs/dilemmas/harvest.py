@@ -3,17 +3,17 @@
 Rules
   R1  Walking onto an apple eats it and pays 1. Nothing else pays.
   R2  An empty apple cell that nobody stands on regrows with a chance that rises with the apples
-      standing within distance 2 of it: 0, 0.001, 0.005 or 0.025 a step for 0, 1, 2 or more. A
-      patch that has lost its last apple is dead for good.
-  R3  The zap beam covers the cells ahead of a player (3 long and 3 wide in the open map, 4 long in
-      the others) and then needs a few steps to recharge. It passes through players; each of its
-      three lanes stops at the first wall, the outer two also at a wall beside the player.
-  R4  Whoever is hit is out of play for some steps (4 in the open map, 100 in the others), sees
-      nothing meanwhile, and comes back on a free spawn cell with a random heading. A hit by
-      several counts for the lowest seat.
+      standing within distance 2 of it: 0, 0.001, 0.005 or 0.025 a step for 0, 1, 2 or more (0.0025
+      for 1 on the maps of trees). A patch that has lost its last apple is dead for good.
+  R3  The zap beam covers the cells ahead of a player (3 long and 3 wide; 4 long in the closed and
+      partnership maps) and then needs a few steps to recharge. It passes through players; each of
+      its three lanes stops at the first wall, the outer two also at a wall beside the player.
+  R4  Whoever is hit is out of play for some steps (100 in the closed and partnership maps, 4 in the
+      others), sees nothing meanwhile, and comes back on a free spawn cell with a random heading. A
+      hit by several counts for the lowest seat.
   R5  Two players never share a cell and never swap cells; a contested cell goes to one at random.
-  R6  At the start all apples stand, two players chosen by lot begin inside, the others on spawn
-      cells; places and headings are drawn.
+  R6  At the start all apples stand; where a map has inside cells two players chosen by lot begin
+      there, the others on spawn cells; places and headings are drawn.
   R7  Only the horizon ends an episode (a time-out, not a terminal state).
 Differs from SocialJax: moves are relative to the heading, beams recharge and stop at walls, the
       partnership map keeps its two rooms apart (two entrances each), rewards are plain points.
@@ -30,17 +30,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View, paid
+from sociarium.core.environment import Transition, paid
 from sociarium.core.errors import BadMap, UnknownName
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
-from sociarium.core.scene import Scene
-from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
-from sociarium.mechanics import beams, movement, spawning, turning
+from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
+from sociarium.mechanics.cartography import Sketch
+from sociarium.mechanics.grid_world import GridWorld, timer
 from sociarium.mechanics.growth import Neighbourhood, taken
-from sociarium.mechanics.terrain import Terrain
-from sociarium.mechanics.windows import Window
 
 SHEET = RuleSheet.read(__doc__)
 
@@ -101,7 +100,47 @@ A.....AAA.##.AAA.....A
 .PPPPPPPPPP.PPPPPPPPP.
 """
 
-MAPS = {"open": OPEN, "closed": CLOSED, "partnership": PARTNERSHIP}
+SIX_TREES = """
+........................
+....A..............A....
+...AAA............AAA...
+..AAAAA..........AAAAA..
+...AAA............AAA...
+....A......A.......A....
+..........AAA...........
+..........AA............
+...P................P...
+...P................P...
+............AA..........
+...........AAA..........
+....A.......A......A....
+...AAA............AAA...
+..AAAAA..........AAAAA..
+...AAA............AAA...
+....A..............A....
+.......P..P..P..P.......
+"""
+
+ONE_TREE = """
+###########
+#P.......P#
+#....A....#
+#...AAA...#
+#..AAAAA..#
+#...AAA...#
+#....A....#
+#.........#
+#P...P...P#
+###########
+"""
+
+MAPS = {
+    "open": OPEN,
+    "closed": CLOSED,
+    "partnership": PARTNERSHIP,
+    "six_trees": SIX_TREES,
+    "one_tree": ONE_TREE,
+}
 LEGEND = {"#": "wall", ".": "grass", "A": "apple", "P": "spawn", "Q": "inside spawn"}
 
 TILES = ("nothing", "grass", "wall", "apple")
@@ -145,8 +184,8 @@ class Params(eqx.Module):
 
     @classmethod
     def meltingpot(cls, map: str = "open") -> "Params":
-        """The origin's numbers for one of the three maps."""
-        if map == "open":
+        """The origin's numbers for one of the maps."""
+        if map in ("open", "six_trees", "one_tree"):
             return cls.of(regrowth=(0.0, 0.0025, 0.005, 0.025))
         return cls.of(length=4, recharge=1, exile=100)
 
@@ -163,38 +202,49 @@ class State(eqx.Module):
     apple: Bool[Array, " plots"]
 
 
-class Harvest(Environment[State, Params]):
+class Harvest(GridWorld[State, Params]):
     """Commons Harvest on one of its maps, or on a map of your own."""
 
     sheet = SHEET
     event_specs = (
         EventSpec("ate", "{actor} ate an apple"),
         EventSpec("ate_last", "{actor} ate the last apple of a patch"),
+        EventSpec("spared", "{actor} left the last apple of a patch standing"),
         EventSpec("patch_died", "patch {value} is bare for good", axis="place"),
-        EventSpec("fired", "{actor} fired the zap beam"),
-        EventSpec("zapped", "{actor} zapped {target}", axis="target"),
-        EventSpec("returned", "{actor} came back"),
+        *beams.ZAPPING,
     )
     gauge_specs = (
         GaugeSpec("apples", "apples standing"),
         GaugeSpec("patches", "patches with at least one apple"),
     )
+    cooperation = CooperationSpec(
+        "last apples of a patch declined among those within one step", ("spared",), ("ate_last",)
+    )
     actions = (*turning.MOVES, "zap")
+    tiles, lights = TILES, ("zap",)
+    own = (timer("cooldown"), timer("away"))
 
     def __init__(
-        self, players: int = 7, map: str = "open", tiles: tuple[int, int] = (1, 1)
+        self,
+        players: int = 7,
+        map: str = "open",
+        map_seed: int | None = None,
+        tiles: tuple[int, int] = (1, 1),
     ) -> None:
-        """`map` is open, closed, partnership, or a drawing in the same legend."""
+        """`map` is one of the names above, or a drawing in the same legend.
+
+        With a `map_seed` its patches are drawn anew elsewhere.
+        """
         if map not in MAPS and "\n" not in map.strip():
             raise UnknownName(
                 "Harvest map", map, tuple(MAPS), "Or give a drawing of several lines."
             )
-        drawing = Drawing(MAPS.get(map, map), LEGEND, tiles)
+        text = MAPS.get(map, map)
+        text = cartography.chosen(text, map_seed, lambda sketch: replant(sketch, text))
+        drawing = Drawing(text, LEGEND, tiles)
         self.map = map
-        self.players = players
-        self.terrain = Terrain(drawing.mask("#"))
-        self.map_shape = (drawing.rows, drawing.cols)
         self.plot_cells = drawing.cells("A")
+        self.survey(drawing, players, self.plot_cells, {"#": WALL}, GRASS)
         self.plots = len(self.plot_cells)
         if not self.plots or not len(drawing.cells("P")):
             raise BadMap("a Harvest map needs at least one apple cell (A) and one spawn cell (P)")
@@ -208,23 +258,16 @@ class Harvest(Environment[State, Params]):
         self.patch = self.neighbourhood.patches()
         self.patches = int(self.patch.max(initial=-1)) + 1
         self.plot_at = self.terrain.numbering(self.plot_cells)
-
-        bare = np.setdiff1d(np.arange(self.terrain.cells), self.plot_cells)
-        self.window = Window(self.terrain, order=np.concatenate([self.plot_cells, bare]))
-        floor = np.where(self.terrain.wall.ravel()[bare], WALL, GRASS).astype(np.uint8)
-        self.floor = np.append(floor, self.window.beyond(WALL))
-        self.view_spec = self.window.spec(
-            TILES,
-            players,
-            lights=("zap",),
-            own=(OwnSpec("cooldown", 0, 32767), OwnSpec("away", 0, 32767)),
-        )
+        self.region = np.full(self.map_shape, -1, np.int32)
+        self.region.flat[self.plot_cells] = self.patch
         self.draws = self.plots + 2 * players + 1
 
     def defaults(self) -> Params:
         """The paper's numbers for the map; a map of one's own gets the open map's."""
         if self.map in ("closed", "partnership"):
             return Params.of(length=4, recharge=1, exile=100)
+        if self.map in ("six_trees", "one_tree"):
+            return Params.meltingpot(self.map)
         return Params.of()
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
@@ -249,8 +292,7 @@ class Harvest(Environment[State, Params]):
     ) -> tuple[State, Transition]:
         """Move and turn; eat; zap; grow; return; count."""
         k_move, k_grow, k_return = jax.random.split(key, 3)
-        present = state.body != self.terrain.nowhere
-        actions = jnp.where(present, actions, turning.STAY)
+        actions = jnp.where(self.present(state), actions, turning.STAY)
         heading = turning.turned(state.heading, actions)
         body = movement.walk(k_move, self.terrain, state.body, state.heading, actions)  # R5
 
@@ -285,10 +327,11 @@ class Harvest(Environment[State, Params]):
             events={
                 "ate": event(ate, cell=body),
                 "ate_last": event(ate & (left[patch] == 0), cell=body),
+                "spared": event(
+                    self.declined(state, apple, grown, new_body) & (zapped_by < 0), cell=body
+                ),
                 "patch_died": event(bared, value=jnp.arange(self.patches, dtype=jnp.float32)),
-                "fired": event(fires, cell=body),
-                "zapped": event(zapped_by >= 0, other=zapped_by, cell=body),
-                "returned": event(back, cell=new_body),
+                **beams.zapping(fires, zapped_by, body, back, new_body),
             },
         )
         return after, transition
@@ -296,6 +339,34 @@ class Harvest(Environment[State, Params]):
     def standing(self, apple: Bool[Array, " plots"]) -> Int[Array, " patches"]:
         """Apples in each patch."""
         return jnp.zeros(self.patches, jnp.int32).at[jnp.asarray(self.patch)].add(apple)
+
+    def declined(
+        self,
+        before: State,
+        left: Bool[Array, " plots"],
+        grown: Bool[Array, " plots"],
+        body: Int[Array, " players"],
+    ) -> Bool[Array, " players"]:
+        """Who was one step from the last apple of a patch, and let it stand until that is over.
+
+        It is over when the player has gone, or when the patch has grown again.
+        """
+        near, now = self.within_a_step(before.body), self.within_a_step(body)
+        was_last = self.last(before.apple).at[near].get(mode="promise_in_bounds")
+        is_last = self.last(grown).at[near].get(mode="promise_in_bounds")
+        stands = jnp.append(left, False).at[near].get(mode="promise_in_bounds")
+        beside = (near[:, :, None] == now[:, None, :]).any(2)
+        return (was_last & stands & ~(is_last & beside)).any(1)
+
+    def within_a_step(self, body: Int[Array, " players"]) -> Int[Array, "players 4"]:
+        """The plots each player could step onto."""
+        toward = jnp.broadcast_to(jnp.arange(4, dtype=jnp.int32)[None], (len(body), 4))
+        cells = self.terrain.neighbour(jnp.broadcast_to(body[:, None], toward.shape), toward)
+        return jnp.asarray(self.plot_at).at[cells].get(mode="promise_in_bounds")
+
+    def last(self, apple: Bool[Array, " plots"]) -> Bool[Array, " plots_and_none"]:
+        """Which apples are the last of their patch."""
+        return jnp.append(apple & (self.standing(apple)[jnp.asarray(self.patch)] == 1), False)
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
@@ -306,31 +377,13 @@ class Harvest(Environment[State, Params]):
         ground = jnp.concatenate([plots, jnp.asarray(self.floor)])
         return self.window.code(ground, state.body, state.heading, shine)
 
-    def observe(self, state: State, params: Params) -> View:
-        """Window and private timers."""
-        return View(
-            cells=self.window.look(self.codes(state, params), state.body, state.heading),
-            own=jnp.stack([state.cooldown, state.away], axis=1).astype(jnp.int16),
-        )
-
-    def overview(self, state: State, params: Params) -> Scene:
-        """The map with its patches as regions."""
-        region = np.full(self.terrain.cells, -1, np.int32)
-        region[self.plot_cells] = self.patch
-        return self.window.overview(
-            self.compiled("codes")(state, params),
-            state.body,
-            state.heading,
-            tiles=TILES,
-            lights=("zap",),
-            clock=state.clock,
-            horizon=params.horizon,
-            region=region.reshape(self.map_shape),
-        )
+    def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
+        """The two timers."""
+        return state.cooldown, state.away
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
-        """Out of play one may only stay; a beam that recharges cannot be fired."""
-        return turning.legal(state.body != self.terrain.nowhere, state.cooldown == 0)
+        """A beam that recharges cannot be fired."""
+        return self.may(state, state.cooldown == 0)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         """Apples standing and patches alive."""
@@ -338,6 +391,19 @@ class Harvest(Environment[State, Params]):
             "apples": jnp.sum(state.apple, dtype=jnp.float32),
             "patches": jnp.sum(self.standing(state.apple) > 0, dtype=jnp.float32),
         }
+
+
+def replant(sketch: Sketch, text: str) -> None:
+    """The land of a map with its patches, largest first, somewhere else."""
+    sketch.glyphs = np.array([list(line) for line in text.split()])
+    plots = np.flatnonzero(sketch.glyphs == "A").astype(np.int32)
+    patch = Neighbourhood(plots, sketch.glyphs.shape[1], radius=2).patches()
+    sketch.glyphs.flat[plots] = sketch.ground
+    cells = [divmod(int(cell), sketch.glyphs.shape[1]) for cell in plots]
+    shapes = [[cells[i] for i in np.flatnonzero(patch == number)] for number in np.unique(patch)]
+    for shape in sorted(shapes, key=len, reverse=True):
+        (row, col), *_ = shape
+        sketch.stamp("A", [(down - row, right - col) for down, right in shape], apart=2)
 
 
 def regrown(
