@@ -1,31 +1,18 @@
 """From what is seen to the next step: shortest paths inside a player's own window."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Int, UInt32
 
+from sociarium.core import random
 from sociarium.mechanics import turning
+from sociarium.mechanics.layout import lanes_last
 
-FAR = 1e6
-
-
-def distances(
-    goal: Bool[Array, "rows cols"], blocked: Bool[Array, "rows cols"]
-) -> Float[Array, "rows cols"]:
-    """Steps to the nearest goal through free cells of the window; FAR where there is no way."""
-
-    def relax(_: Any, steps: Float[Array, "rows cols"]) -> Float[Array, "rows cols"]:
-        edge = jnp.pad(steps, 1, constant_values=FAR)
-        near = jnp.minimum(
-            jnp.minimum(edge[:-2, 1:-1], edge[2:, 1:-1]),
-            jnp.minimum(edge[1:-1, :-2], edge[1:-1, 2:]),
-        )
-        return jnp.where(blocked, FAR, jnp.minimum(steps, near + 1))
-
-    start = jnp.where(goal & ~blocked, 0.0, FAR)
-    return jax.lax.fori_loop(0, sum(goal.shape), relax, start)
+HURRY = 24  # a stroll turns aside once in this many steps
 
 
 def step_toward(
@@ -36,25 +23,123 @@ def step_toward(
 ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
     """The first step of a shortest way from `home` to a goal, and whether there is one.
 
-    Equally good steps are chosen by lot. Standing on a goal is staying.
+    The way leads through free cells of the window; equally good steps are chosen by lot. Standing
+    on a goal is staying.
     """
     row, col = home
-    ways = distances(goal, blocked.at[row, col].set(False))
-    after = jnp.stack(
-        [ways[row - 1, col], ways[row + 1, col], ways[row, col - 1], ways[row, col + 1]]
-    )
-    lot = (jnp.arange(4, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9) + word) >> 12
-    best = jnp.argmin(after + lot.astype(jnp.float32) / 2**21)
-    arrived = ways[row, col] == 0
-    action = jnp.where(arrived, turning.STAY, best + turning.FORWARD)
-    return action.astype(jnp.int32), arrived | (after.min() < FAR)
+    ways = _flood(home)(goal, ~blocked.at[row, col].set(False))
+    action = jnp.where(goal[row, col], turning.STAY, turning.FORWARD + _one_of(ways, word))
+    return action.astype(jnp.int32), goal[row, col] | (ways > 0)
+
+
+def seek(
+    goal: Bool[Array, "rows cols"],
+    blocked: Bool[Array, "rows cols"],
+    home: tuple[int, int],
+    word: UInt32[Array, ""],
+) -> Int[Array, ""]:
+    """A step toward the nearest goal in sight, or a stroll where none can be reached."""
+    action, found = step_toward(goal, blocked, home, word)
+    return jnp.where(found, action, stroll(blocked, home, word))
+
+
+def make_for(
+    ahead: Int[Array, ""],
+    right: Int[Array, ""],
+    blocked: Bool[Array, "rows cols"],
+    home: tuple[int, int],
+    word: UInt32[Array, ""],
+) -> Int[Array, ""]:
+    """A step toward a place so many cells ahead and to the right, in sight or not.
+
+    One turns to what lies behind, and walks to the free cell in sight that is nearest to the place.
+    """
+    row, col = home
+    rows, cols = (jnp.arange(extent) for extent in blocked.shape)
+    far = jnp.abs(row - rows - ahead)[:, None] + jnp.abs(cols - col - right)[None]
+    far = jnp.where(blocked.at[row, col].set(False), sum(blocked.shape) + far, far)
+    step, found = step_toward(far == far.min(), blocked, home, word)
+    turn = jnp.where(right < 0, turning.TURN_LEFT, turning.TURN_RIGHT)
+    behind = ahead < row + 1 - blocked.shape[0]
+    step = jnp.where(found & (step != turning.STAY), step, stroll(blocked, home, word))
+    return jnp.where(behind, turn, step).astype(jnp.int32)
 
 
 def stroll(
     blocked: Bool[Array, "rows cols"], home: tuple[int, int], word: UInt32[Array, ""]
 ) -> Int[Array, ""]:
-    """Straight on, with a turn now and then and before whatever is in the way."""
+    """Straight on, with a turn now and then; before an obstacle, a turn to the more open side."""
     row, col = home
-    turn = jnp.where(word >> 31 == 0, turning.TURN_LEFT, turning.TURN_RIGHT)
-    turns = blocked[row - 1, col] | ((word & 0xF) == 0)
-    return jnp.where(turns, turn, turning.FORWARD).astype(jnp.int32)
+    left = _free_run(blocked[row, :col][::-1])
+    right = _free_run(blocked[row, col + 1 :])
+    coin = word >> 31 == 0
+    to_left = (left > right) | ((left == right) & coin)
+    aside = (word & 0xFFFF) * HURRY < 0x10000
+    turns_left = jnp.where(blocked[row - 1, col], to_left, coin)
+    turn = jnp.where(turns_left, turning.TURN_LEFT, turning.TURN_RIGHT)
+    return jnp.where(blocked[row - 1, col] | aside, turn, turning.FORWARD).astype(jnp.int32)
+
+
+def _free_run(blocked: Bool[Array, " cells"]) -> Int[Array, ""]:
+    """How many cells are free before the first blocked one."""
+    return jnp.sum(jnp.cumsum(blocked) == 0, dtype=jnp.int32)
+
+
+def _one_of(ways: UInt32[Array, ""], word: UInt32[Array, ""]) -> Int[Array, ""]:
+    """The place of one set bit among the lowest four, by lot; 0 where none is set."""
+    is_set = ways >> jnp.arange(4, dtype=jnp.uint32) & 1 == 1
+    rank = jnp.cumsum(is_set)
+    chosen = random.below(word, rank[-1]) + 1
+    return jnp.argmax(is_set & (rank == chosen)).astype(jnp.int32)
+
+
+@cache
+def _flood(home: tuple[int, int]) -> Callable[..., Any]:
+    """A flood from the goals until it reaches home: the bits of the neighbours it comes by.
+
+    A row of the window, of up to 32 cells, is one word, so a step of the flood is a few shifts.
+    """
+    row, col = home
+
+    def at(words: Any, row: int, col: int) -> Any:
+        return words[row] >> col & 1
+
+    def spread(front: Any, free: Any) -> Any:
+        none = jnp.zeros_like(front[:1])
+        up, down = jnp.concatenate([front[1:], none]), jnp.concatenate([none, front[:-1]])
+        return (front | front << 1 | front >> 1 | up | down) & free
+
+    @lanes_last
+    def flood(
+        goal: Bool[Array, "rows cols *lanes"], free: Bool[Array, "rows cols *lanes"]
+    ) -> UInt32[Array, "*lanes"]:
+        free = _rows_as_bits(free)
+        front = _rows_as_bits(goal) & free
+
+        def unfinished(flooding: Any) -> Any:
+            return flooding[2]
+
+        def rise(flooding: Any) -> Any:
+            front, ways, _ = flooding
+            beside = (
+                at(front, row - 1, col)
+                | at(front, row + 1, col) << 1
+                | at(front, row, col - 1) << 2
+                | at(front, row, col + 1) << 3
+            )
+            ways = jnp.where(at(front, row, col) == 1, ways, beside)
+            after = spread(front, free)
+            return after, ways, ((after != front).any(0) & (at(after, row, col) == 0)).any()
+
+        dry = jnp.zeros_like(front[0])
+        start = (front, dry, jnp.bool_(True))
+        front, ways, _ = jax.lax.while_loop(unfinished, rise, start)
+        return ways
+
+    return flood
+
+
+def _rows_as_bits(mask: Bool[Array, "rows cols *lanes"]) -> UInt32[Array, "rows *lanes"]:
+    bit = jnp.uint32(1) << jnp.arange(mask.shape[1], dtype=jnp.uint32)
+    bit = bit.reshape(1, -1, *[1] * (mask.ndim - 2))
+    return jnp.sum(jnp.where(mask, bit, 0), axis=1, dtype=jnp.uint32)

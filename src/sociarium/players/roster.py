@@ -1,15 +1,19 @@
 """Seat strings: `kind[:ref][?k=v&k=v][*n]`, several separated by spaces."""
 
+import importlib
+import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sociarium import catalogue
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.players.protocol import PurePlayer
-from sociarium.players.scripted import SCRIPTS, Uniform
+from sociarium.players.scripted import anywhere
 
-KINDS = ("random", "script")
+KINDS = ("random", "idle", "script")
 _SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
 
 
@@ -22,7 +26,8 @@ class Seat:
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        return self.kind + (f":{self.ref}" if self.ref else "")
+        options = "&".join(f"{name}={value}" for name, value in self.options)
+        return self.kind + (f":{self.ref}" if self.ref else "") + (f"?{options}" if options else "")
 
 
 def parse(seats: str) -> tuple[Seat, ...]:
@@ -42,10 +47,39 @@ def parse(seats: str) -> tuple[Seat, ...]:
     return tuple(chairs)
 
 
+def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
+    """The scripts for this world by name: its own, then those for any world."""
+    own = catalogue.find(env.id).scripts if env.id else ""
+    table = importlib.import_module(own).SCRIPTS if own else {}
+    return {**anywhere.scripts(env), **table}
+
+
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     """The player for a chair in this environment."""
-    if seat.kind == "random":
-        return Uniform(env)
-    if seat.ref not in SCRIPTS:
-        raise UnknownName("script", seat.ref, tuple(SCRIPTS))
-    return SCRIPTS[seat.ref](env)
+    known = scripts(env)
+    if seat.kind != "script" and seat.ref:
+        raise BadArgument(f"{seat} names {seat.ref!r}, but {seat.kind} players are all alike")
+    name = seat.ref if seat.kind == "script" else seat.kind
+    if name not in known:
+        world = env.id or type(env).__name__
+        hint = f"{world} has {', '.join(known)}."
+        raise UnknownName("script", name, tuple(known), hint)
+    return known[name](env, **_options(seat, known[name]))
+
+
+def _options(seat: Seat, script: Callable[..., PurePlayer]) -> dict[str, int | float]:
+    """The seat's options as the numbers that the script's constructor asks for."""
+    _, *parameters = inspect.signature(script).parameters.values()
+    asked = {parameter.name: parameter.annotation for parameter in parameters}
+    chosen: dict[str, int | float] = {}
+    for name, value in seat.options:
+        if not asked:
+            raise BadArgument(f"{seat} has the option {name!r}, but this player takes none")
+        if name not in asked:
+            raise UnknownName(f"option of {seat.kind}:{seat.ref}", name, tuple(asked))
+        try:
+            chosen[name] = asked[name](value)
+        except ValueError:
+            kind = {int: "a whole number", float: "a number"}[asked[name]]
+            raise BadArgument(f"{name} of {seat} must be {kind}; given {value!r}") from None
+    return chosen

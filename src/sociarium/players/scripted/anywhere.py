@@ -1,0 +1,67 @@
+"""Scripts for any world: random, idle, and a forager wherever something edible is in sight."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium.core import random
+from sociarium.core.environment import STAY, Environment, View
+from sociarium.players import planning
+from sociarium.players.protocol import PurePlayer
+from sociarium.players.scripted.script import Script
+from sociarium.players.scripted.sight import Sight
+
+
+class Uniform:
+    """Draws every action with the same chance, legal or not."""
+
+    def __init__(self, env: Environment[Any, Any]) -> None:
+        self.count = len(env.actions)
+
+    def begin(self, key: Key[Array, ""]) -> None:
+        """Nothing to remember."""
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """Any action."""
+        return random.below(random.bits(key), jnp.int32(self.count)), None
+
+
+class Idle:
+    """Stays where it is."""
+
+    def __init__(self, env: Environment[Any, Any]) -> None:
+        pass
+
+    def begin(self, key: Key[Array, ""]) -> None:
+        """Nothing to remember."""
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """Stay."""
+        return jnp.int32(STAY), None
+
+
+class Forager(Script):
+    """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
+
+    WANTS = ("apple", "my coin")
+    SHUNS = ("their coin",)
+
+    def decide(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """A step toward food, or a stroll."""
+        word, blocked = random.bits(key), self.sight.blocked(view, *self.SHUNS)
+        food = self.sight.shows(view, *self.WANTS)
+        return planning.seek(food, blocked, self.home, word), None
+
+
+def scripts(env: Environment[Any, Any]) -> dict[str, type[PurePlayer]]:
+    """The scripts that suit a world; a forager needs something it wants."""
+    tiles = Sight(env.view_spec).tiles
+    forager = {"forager": Forager} if set(Forager.WANTS) & set(tiles) else {}
+    return {"random": Uniform, "idle": Idle, **forager}

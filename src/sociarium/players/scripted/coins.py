@@ -1,0 +1,48 @@
+"""Citizens of Coins: take one's own coins only, or every coin."""
+
+from jaxtyping import Array, Bool, Float, Int, Key, UInt8
+
+from sociarium.core import random
+from sociarium.core.environment import View
+from sociarium.players import planning
+from sociarium.players.scripted import reciprocity
+from sociarium.players.scripted.script import Script
+
+
+class Cooperator(Script):
+    """Takes coins of its own colour and walks around all others."""
+
+    def decide(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """A step toward the nearest coin of mine, or a stroll."""
+        blocked = self.sight.blocked(view, "their coin")
+        mine = self.sight.shows(view, "my coin")
+        return planning.seek(mine, blocked, self.home, random.bits(key)), None
+
+
+class Defector(Script):
+    """Takes every coin."""
+
+    def decide(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """A step toward the nearest coin, or a stroll."""
+        coins = self.sight.shows(view, "my coin", "their coin")
+        return planning.seek(coins, self.sight.blocked(view), self.home, random.bits(key)), None
+
+
+class Conditional(reciprocity.Conditional):
+    """Takes others' coins when others were seen to take its own."""
+
+    cooperator, defector = Cooperator, Defector
+
+    def witnessed(
+        self, before: UInt8[Array, "rows cols"], view: View
+    ) -> tuple[Float[Array, "rows cols"], Float[Array, "rows cols"]]:
+        """Kind: to stand where a coin not mine lay. Thrice as unkind: where one of mine lay."""
+        theirs = self.sight.is_any(before, "their coin")
+        return theirs * 1.0, self.sight.is_any(before, "my coin") * 3.0
+
+
+SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}

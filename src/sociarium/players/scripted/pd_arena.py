@@ -1,0 +1,72 @@
+"""Citizens of the Prisoner's Dilemma Arena: carry cooperation or defection to a meeting."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, UInt8
+
+from sociarium.core import random
+from sociarium.core.environment import Environment, View
+from sociarium.players import planning
+from sociarium.players.scripted import reciprocity
+from sociarium.players.scripted.aiming import Beam
+from sociarium.players.scripted.script import Script
+from sociarium.players.scripted.sight import IMPASSABLE
+
+
+class Carrier(Script):
+    """Fetches a token of its kind, walks around the others, and then meets whom it sees."""
+
+    kind: str
+    never: str
+
+    def __init__(self, env: Environment[Any, Any]) -> None:
+        super().__init__(env)
+        self.beam = Beam(env.action("interact"), length=3, half_width=1)
+
+    def decide(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
+    ) -> tuple[Int[Array, ""], None]:
+        """Empty-handed a step toward a token, else the way to a meeting."""
+        word, blocked = random.bits(key), self.sight.blocked(view, f"{self.never} token")
+        fetch = planning.seek(
+            self.sight.shows(view, f"{self.kind} token"), blocked, self.home, word
+        )
+        meet, found = self.beam.hunt(
+            self.sight.others(view),
+            self.sight.shows(view, *IMPASSABLE),
+            blocked,
+            self.home,
+            legal[self.beam.action],
+            word,
+        )
+        carries = self.sight.own(view, f"{self.kind} tokens") > 0
+        return jnp.where(carries & found, meet, fetch), None
+
+
+class Cooperator(Carrier):
+    """Plays cooperate."""
+
+    kind, never = "cooperate", "defect"
+
+
+class Defector(Carrier):
+    """Plays defect."""
+
+    kind, never = "defect", "cooperate"
+
+
+class Conditional(reciprocity.Conditional):
+    """Plays defect when others were seen to fetch defect tokens."""
+
+    cooperator, defector = Cooperator, Defector
+
+    def witnessed(
+        self, before: UInt8[Array, "rows cols"], view: View
+    ) -> tuple[Float[Array, "rows cols"], Float[Array, "rows cols"]]:
+        """Kind: to stand where a cooperate token lay. Unkind: where a defect token lay."""
+        kind = self.sight.is_any(before, "cooperate token")
+        return kind * 1.0, self.sight.is_any(before, "defect token") * 1.0
+
+
+SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
