@@ -18,7 +18,7 @@ from tests.arena.trajectory import alone, among
 from tests.toys.meadow import Meadow
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("coins-v0", "harvest_open-v0", "clean_up-v0")
+NAMES = ("coins-v0", "harvest_open-v0", "clean_up-v0", "mushrooms-v0", "pd_arena-v0")
 
 
 def elsewhere(*arguments: object, devices: int = 1) -> list[str]:

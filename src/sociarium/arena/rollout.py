@@ -1,50 +1,30 @@
 """Play and record episodes of pure players, in one compiled scan."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
+from sociarium.arena.seating import Cast, chairs_for
 from sociarium.core import random
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, Transition
 from sociarium.core.episode import Episode
-from sociarium.core.errors import BadArgument
-from sociarium.core.events import table
-from sociarium.players import roster
+from sociarium.core.events import Row, table
+from sociarium.players.roster import Seat
 
 
-class Cast:
-    """Pure players in their seats; players of one kind decide together."""
+class Kept(eqx.Module):
+    """What is recorded of a step, or of many steps with a leading time axis."""
 
-    def __init__(self, env: Environment[Any, Any], chairs: tuple[roster.Seat, ...]) -> None:
-        kinds = dict.fromkeys(chairs)
-        self.seats = [np.array([s for s, c in enumerate(chairs) if c == kind]) for kind in kinds]
-        self.players = [roster.player(kind, env) for kind in kinds]
-        self.order = np.argsort(np.concatenate(self.seats))
-
-    def begin(self, key: Any) -> list[Any]:
-        """What everybody remembers at the start."""
-        return [
-            jax.vmap(player.begin)(_keys(key, seats))
-            for player, seats in zip(self.players, self.seats, strict=True)
-        ]
-
-    def act(self, step_key: Any, view: Any, legal: Any, minds: list[Any]) -> tuple[Any, list[Any]]:
-        """Everybody's action, by seat, and what they remember."""
-        key = jax.random.fold_in(step_key, random.PLAYER_MOVES)
-        actions, after = [], []
-        for player, seats, mind in zip(self.players, self.seats, minds, strict=True):
-            sees = jax.tree.map(lambda x, seats=seats: x[seats], view)
-            action, mind = jax.vmap(player.act)(_keys(key, seats), sees, legal[seats], mind)
-            actions.append(action)
-            after.append(mind)
-        return jnp.concatenate(actions)[self.order], after
-
-
-def _keys(key: Any, seats: np.ndarray) -> Any:
-    return jax.vmap(lambda seat: jax.random.fold_in(key, seat))(jnp.asarray(seats))
+    actions: Int[Array, "*batch players"]
+    transition: Transition
+    in_play: Bool[Array, "*batch players"]
+    gauges: dict[str, Float[Array, "*batch"]]
 
 
 def rollout(
@@ -62,20 +42,16 @@ def rollout(
     It is the episode that lane `lane` of `Lanes` plays as its `number`-th under the same seed. One
     seat string fills all seats. Play stops at `steps` or where the episode ends.
     """
-    chairs = roster.parse(seats)
-    if len(chairs) == 1:
-        chairs *= env.players
-    if len(chairs) != env.players:
-        raise BadArgument(f"{env.players} players need {env.players} seats; given {len(chairs)}")
+    chairs = chairs_for(env, seats)
     params = env.params() if params is None else params
-    steps = int(getattr(params, "horizon", 1000)) if steps is None else steps
+    steps = horizon(params) if steps is None else steps
     cast = Cast(env, chairs)
     key = jax.random.fold_in(random.key(seed), lane)
 
     @jax.jit
     def play(key: Any, params: Any) -> Any:
-        start = env.reset(jax.random.fold_in(key, number), params)
-        minds = cast.begin(key)
+        k_episode = jax.random.fold_in(key, number)
+        start = env.reset(k_episode, params)
 
         def step(carry: Any, clock: Any) -> Any:
             state, minds = carry
@@ -83,17 +59,52 @@ def rollout(
             view, legal = env.observe(state, params), env.legal(state, params)
             actions, minds = cast.act(k_step, view, legal, minds)
             after, transition = env.step(k_step, state, actions, params)
-            kept = (actions, transition, legal[:, 1:].any(1), env.gauges(after, params), after)
-            return (after, minds), kept
+            kept = Kept(actions, transition, legal[:, 1:].any(1), env.gauges(after, params))
+            return (after, minds), (kept, after)
 
-        return start, jax.lax.scan(step, (start, minds), jnp.arange(steps))[1]
+        carry = (start, cast.begin(k_episode))
+        return start, jax.lax.scan(step, carry, jnp.arange(steps))[1]
 
-    start, (actions, transitions, in_play, gauges, states) = play(key, params)
-    ends = np.asarray(transitions.truncated | transitions.terminated)
-    length = int(np.argmax(ends)) + 1 if ends.any() else steps
-    kept = jax.tree.map(lambda x: np.asarray(x)[:length], (actions, transitions, in_play, gauges))
-    actions, transitions, in_play, gauges = kept
-    episode = Episode(
+    start, (kept, states) = play(key, params)
+    kept = jax.tree.map(np.asarray, kept)
+    length = length_of(kept.transition)
+    kept = jax.tree.map(lambda x: x[:length], kept)
+    episode = recorded(env, chairs, (seed, lane, number), params, kept, rows(env, kept))
+    trail = jax.tree.map(
+        lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest)[:length]]),
+        start,
+        states,
+    )
+    return episode, trail
+
+
+def horizon(params: Any) -> int:
+    """The steps of a whole episode: the world's horizon, or 1000 where it has none."""
+    return int(getattr(params, "horizon", 1000))
+
+
+def length_of(transition: Transition) -> int:
+    """The steps up to the end of the episode, or all of them where it has not ended."""
+    ends = np.asarray(transition.truncated | transition.terminated)
+    return int(np.argmax(ends)) + 1 if ends.any() else len(ends)
+
+
+def rows(env: Environment[Any, Any], kept: Kept, step: int = 0) -> tuple[Row, ...]:
+    """What happened, the first of the kept steps being number `step`."""
+    return tuple(table(kept.transition.events, env.event_specs, env.map_shape[1], step))
+
+
+def recorded(
+    env: Environment[Any, Any],
+    chairs: Sequence[Seat],
+    identity: tuple[int, int, int],
+    params: Any,
+    kept: Any,
+    rows: tuple[Row, ...],
+) -> Episode:
+    """The episode of the kept steps; `identity` is its seed, its lane and its number there."""
+    seed, lane, number = identity
+    return Episode(
         env=env.id or type(env).__name__,
         players=env.players,
         seats=tuple(str(chair) for chair in chairs),
@@ -101,19 +112,13 @@ def rollout(
         lane=lane,
         number=number,
         params=params,
-        actions=actions,
-        reward=transitions.reward,
-        raw=transitions.raw,
-        distributed=transitions.distributed,
-        in_play=in_play,
-        truncated=transitions.truncated,
-        terminated=transitions.terminated,
-        events=tuple(table(transitions.events, env.event_specs, env.map_shape[1])),
-        gauges=gauges,
+        actions=kept.actions,
+        reward=kept.transition.reward,
+        raw=kept.transition.raw,
+        distributed=kept.transition.distributed,
+        in_play=kept.in_play,
+        truncated=kept.transition.truncated,
+        terminated=kept.transition.terminated,
+        events=rows,
+        gauges=kept.gauges,
     )
-    trail = jax.tree.map(
-        lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest)[:length]]),
-        start,
-        states,
-    )
-    return episode, trail

@@ -1,7 +1,8 @@
 """`sociarium info NAME`."""
 
+import inspect
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import find
+from sociarium.players import roster
 from sociarium.views import terminal
 
 
@@ -58,7 +60,11 @@ class Info:
         events = ", ".join(event.name for event in env.event_specs)
         console.print(f"[bold]Events[/bold]   {events}", highlight=False)
         gauges = ", ".join(f"{gauge.name} ({gauge.meaning})" for gauge in env.gauge_specs)
-        console.print(f"[bold]Gauges[/bold]   {gauges}\n", highlight=False)
+        console.print(f"[bold]Gauges[/bold]   {gauges}", highlight=False)
+        if env.cooperation:
+            console.print(f"[bold]Coop.[/bold]    {env.cooperation.meaning}", highlight=False)
+        scripts = ", ".join(roster.scripts(env))
+        console.print(f"[bold]Scripts[/bold]  {scripts}\n", highlight=False)
         table = Table("parameter", "value", box=None)
         for name, value in _numbers(params).items():
             table.add_row(name, str(value))
@@ -75,7 +81,7 @@ def _numbers(params: Any) -> dict[str, Any]:
             rows = ["".join(".#"[cell] for cell in row.astype(int)) for row in value if row.any()]
             plain[field.name] = " ".join(rows)
         elif value.ndim:
-            plain[field.name] = [float(f"{number:.6g}") for number in value]
+            plain[field.name] = np.vectorize(lambda number: float(f"{number:.6g}"))(value).tolist()
         else:
             plain[field.name] = float(f"{value:.6g}") if value.dtype.kind == "f" else int(value)
     return plain
@@ -99,5 +105,10 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         },
         "events": {event.name: event.sentence for event in env.event_specs},
         "gauges": {gauge.name: gauge.meaning for gauge in env.gauge_specs},
+        "cooperation": asdict(env.cooperation) if env.cooperation else None,
+        "scripts": {
+            name: (inspect.getdoc(script) or "").partition("\n")[0]
+            for name, script in roster.scripts(env).items()
+        },
         "params": _numbers(params),
     }

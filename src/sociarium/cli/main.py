@@ -9,6 +9,9 @@ COMMANDS = {
     "list": "List",
     "info": "Info",
     "watch": "Watch",
+    "measure": "Measure",
+    "schelling": "Schelling",
+    "card": "Card",
     "bench": "Bench",
     "check": "Check",
     "doctor": "Doctor",
@@ -44,7 +47,7 @@ def main() -> None:
     command = tyro.extras.subcommand_cli_from_dict(
         commands,
         prog="sociarium",
-        description="A terrarium for societies of minds: list, watch, bench and check its worlds.",
+        description="A terrarium for societies of minds: list, watch and measure its worlds.",
     )
     try:
         command.run()

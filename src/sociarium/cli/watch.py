@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import tyro
 from rich.console import Console
@@ -14,6 +13,8 @@ from rich.progress import Progress
 
 import sociarium
 from sociarium.arena.rollout import rollout
+from sociarium.arena.screening import screening
+from sociarium.arena.seating import demonstration
 from sociarium.catalogue import find
 from sociarium.core.errors import BadArgument
 from sociarium.players import roster
@@ -24,7 +25,7 @@ from sociarium.views import film, pixels, terminal
 class Watch:
     """Watch players in a world: in the terminal, or as a picture with --out x.gif (or x.png).
 
-    Seats are strings such as `random`, `script:forager` or `script:cleaner*3 script:forager*4`.
+    Seats are strings such as `random`, `idle` or `script:cooperator*3 script:defector*4`.
     """
 
     world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
@@ -54,15 +55,9 @@ class Watch:
         else:
             self._write(env, episode, states, console)
 
-    def _scenes(self, env: Any, episode: Any, states: Any) -> Any:
-        scores = np.concatenate([np.zeros((1, env.players)), np.cumsum(episode.raw, axis=0)])
-        for clock in range(len(episode) + 1):
-            state = jax.tree.map(lambda x, clock=clock: x[clock], states)
-            yield env.scene(state, episode.params, self.player), scores[clock]
-
     def _show(self, env: Any, episode: Any, states: Any) -> None:
         with Live(auto_refresh=False, screen=Console().is_terminal) as live:
-            for scene, scores in self._scenes(env, episode, states):
+            for scene, scores, _ in screening(env, episode, states, self.player):
                 page = terminal.text(scene)
                 page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
                 live.update(page, refresh=True)
@@ -71,11 +66,10 @@ class Watch:
 
     def _write(self, env: Any, episode: Any, states: Any, console: Console) -> None:
         assert self.out is not None
-        names = [seat.rpartition(":")[2] for seat in episode.seats]
         with Progress(console=console) as progress:
             task = progress.add_task("drawing", total=len(episode) + 1)
             frames = []
-            for scene, scores in self._scenes(env, episode, states):
+            for scene, scores, names in screening(env, episode, states, self.player):
                 if self.out.suffix == ".gif" or scene.clock == len(episode):
                     frames.append(pixels.picture(scene, size=self.size, scores=scores, names=names))
                 progress.advance(task)
@@ -85,12 +79,6 @@ class Watch:
         else:
             film.save_gif(frames, self.out, fps=self.fps)
         console.print(f"{self.out}: {len(frames)} pictures, scores {_plain(episode.returns)}")
-
-
-def demonstration(cast: str, players: int) -> str:
-    """The cast's seats, repeated or cut to the number of players."""
-    chairs = [str(seat) for seat in roster.parse(cast)]
-    return " ".join(chairs[seat % len(chairs)] for seat in range(players))
 
 
 def _plain(scores: np.ndarray) -> str:

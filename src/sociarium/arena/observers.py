@@ -1,0 +1,377 @@
+"""What a learner is shown, made from views: one-hot floats, ids, last actions, stacks, pictures.
+
+    see = FrameStack(AgentId(OneHot(env)), 4)
+    memory = see.begin(view)                              # at the start of an episode
+    seen = see.look(view, memory)                         # [..., players, *see.shape]
+    memory = see.after(view, actions, ended, memory)      # after a step; ended lanes begin anew
+
+Observers are pure, take any leading axes, and remember codes rather than floats: a learner may
+store views and memories and look at them again inside its loss.
+"""
+
+import abc
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Shaped, UInt8
+
+from sociarium.core.environment import Environment, View
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.scene import Scene
+from sociarium.core.specs import ViewSpec
+from sociarium.views import people, pixels, sprites
+
+
+class Observer(abc.ABC):
+    """Turns views into arrays of a fixed shape.
+
+    `shape` is that of one player's array, its last axis named by `channels`; values lie between
+    `low` and `high`.
+    """
+
+    env: Environment[Any, Any]
+    shape: tuple[int, ...]
+    channels: tuple[str, ...]
+    dtype: np.dtype[Any]
+    low: float
+    high: float
+
+    def begin(self, view: View) -> Any:
+        """What is remembered at the start of an episode."""
+        return ()
+
+    def remember(self, view: View, actions: Int[Array, "*batch players"], memory: Any) -> Any:
+        """What is remembered after a step inside an episode."""
+        return ()
+
+    def after(
+        self,
+        view: View,
+        actions: Int[Array, "*batch players"],
+        ended: Bool[Array, "*batch"],
+        memory: Any,
+    ) -> Any:
+        """What is remembered after a step; where it ended the episode, `view` begins another."""
+
+        def pick(new: jax.Array, old: jax.Array) -> jax.Array:
+            return jnp.where(ended.reshape(ended.shape + (1,) * (new.ndim - ended.ndim)), new, old)
+
+        return jax.tree.map(pick, self.begin(view), self.remember(view, actions, memory))
+
+    @abc.abstractmethod
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """What the players are shown."""
+
+
+Observe = Callable[[Environment[Any, Any]], Observer]  # how an adapter is told what to show
+
+
+class Codes(Observer):
+    """The view as one int16 array: a channel for each plane, then one for each own number."""
+
+    def __init__(self, env: Environment[Any, Any]) -> None:
+        spec = env.view_spec
+        self.env = env
+        self.channels = tuple(named.name for named in (*spec.planes, *spec.own))
+        self.shape = (spec.rows, spec.cols, len(self.channels))
+        self.dtype = np.dtype(np.int16)
+        self.low = min([0, *(number.low for number in spec.own)])
+        codes = (len(plane.codes) - 1 for plane in spec.planes)
+        self.high = max([*codes, *(number.high for number in spec.own)])
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """Planes last; an own number is the same in every cell."""
+        cells = jnp.moveaxis(view.cells, -3, -1).astype(jnp.int16)
+        return jnp.concatenate([cells, _everywhere(view.own, self.shape)], axis=-1)
+
+
+class OneHot(Observer):
+    """A float channel for each code but 0 of the chosen planes, then one for each own number.
+
+    Own numbers are shown as the signed logarithm of 1 plus their size, scaled by their range to at
+    most 1. A player out of play is shown zeros but for its own numbers.
+    """
+
+    def __init__(self, env: Environment[Any, Any], planes: tuple[str, ...] | None = None) -> None:
+        """`planes` are names from the view spec; all of them if not given."""
+        spec = env.view_spec
+        known = tuple(plane.name for plane in spec.planes)
+        self.env = env
+        self.planes = known if planes is None else planes
+        for name in self.planes:
+            if name not in known:
+                raise UnknownName("plane", name, known)
+        codes = [spec.planes[spec.plane(name)].codes[1:] for name in self.planes]
+        hot = [
+            f"{name}: {code}"
+            for name, kinds in zip(self.planes, codes, strict=True)
+            for code in kinds
+        ]
+        self.counts = tuple(len(kinds) for kinds in codes)
+        self.channels = (*hot, *(number.name for number in spec.own))
+        self.shape = (spec.rows, spec.cols, len(self.channels))
+        self.dtype = np.dtype(np.float32)
+        self.low = min([0.0, *(-1.0 for number in spec.own if number.low < 0)])
+        self.high = 1.0
+        extent = [max(abs(number.low), abs(number.high), 1) for number in spec.own]
+        self.scale = np.array([1 / math.log1p(most) for most in extent], np.float32)
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """Planes of zeros and ones, then own numbers, the same in every cell."""
+        spec = self.env.view_spec
+        hot = [
+            jax.nn.one_hot(view.cells[..., spec.plane(name), :, :].astype(jnp.int32) - 1, count)
+            for name, count in zip(self.planes, self.counts, strict=True)
+        ]
+        own = view.own.astype(jnp.float32)
+        scale = jnp.broadcast_to(jnp.asarray(self.scale), own.shape)
+        own = jnp.sign(own) * jnp.log1p(jnp.abs(own)) * scale
+        return jnp.concatenate([*hot, _everywhere(own, self.shape)], axis=-1)
+
+
+class Extended(Observer):
+    """Another observer's array with more channels."""
+
+    def __init__(self, inner: Observer, *added: str) -> None:
+        self.inner, self.env = inner, inner.env
+        self.channels = (*inner.channels, *added)
+        self.shape = (*inner.shape[:-1], len(self.channels))
+        self.dtype, self.low, self.high = inner.dtype, inner.low, inner.high
+
+    def begin(self, view: View) -> Any:
+        """What the inner observer remembers."""
+        return self.inner.begin(view)
+
+    def remember(self, view: View, actions: Int[Array, "*batch players"], memory: Any) -> Any:
+        """What the inner observer remembers."""
+        return self.inner.remember(view, actions, memory)
+
+    def marked(
+        self, seen: Shaped[Array, "..."], marks: Bool[Array, "*batch players marks"]
+    ) -> Shaped[Array, "..."]:
+        """The array with a full or empty channel for each mark."""
+        full = 255 if self.dtype == np.uint8 else 1
+        marks = jnp.broadcast_to(marks, (*seen.shape[: -len(self.shape)], marks.shape[-1]))
+        added = _everywhere(marks.astype(self.dtype) * full, self.shape)
+        return jnp.concatenate([seen, added], axis=-1)
+
+
+class AgentId(Extended):
+    """Adds a channel for each seat, full for the player's own."""
+
+    def __init__(self, inner: Observer) -> None:
+        super().__init__(inner, *(f"I am seat {seat}" for seat in range(inner.env.players)))
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """The inner array and the player's seat."""
+        seats = jnp.eye(self.env.players, dtype=bool)
+        seen = self.inner.look(view, memory)
+        return self.marked(seen, seats.reshape((1,) * (view.own.ndim - 2) + seats.shape))
+
+
+class LastAction(Extended):
+    """Adds a channel for each action, full for the player's last one; none at the start."""
+
+    def __init__(self, inner: Observer) -> None:
+        super().__init__(inner, *(f"I did {action}" for action in inner.env.actions))
+
+    def begin(self, view: View) -> Any:
+        """No action yet."""
+        return jnp.full(view.own.shape[:-1], -1, jnp.int32), self.inner.begin(view)
+
+    def remember(self, view: View, actions: Int[Array, "*batch players"], memory: Any) -> Any:
+        """The actions just taken."""
+        _, inner = memory
+        return actions.astype(jnp.int32), self.inner.remember(view, actions, inner)
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """The inner array and the player's last action."""
+        actions, inner = memory
+        did = jax.nn.one_hot(actions, len(self.env.actions), dtype=bool)
+        return self.marked(self.inner.look(view, inner), did)
+
+
+class FrameStack(Extended):
+    """The inner array of the last `frames` moments, oldest first.
+
+    At the start of an episode all of them are the first one.
+    """
+
+    def __init__(self, inner: Observer, frames: int = 4) -> None:
+        if frames < 1:
+            raise BadArgument(f"a stack needs at least 1 frame; given {frames}")
+        ago = [f"{back} ago: {name}" for back in range(frames)[:0:-1] for name in inner.channels]
+        super().__init__(inner)
+        self.frames = frames
+        self.channels = (*ago, *inner.channels)
+        self.shape = (*inner.shape[:-1], len(self.channels))
+
+    def begin(self, view: View) -> Any:
+        """The first moment, many times."""
+        return ((view, self.inner.begin(view)),) * self.frames
+
+    def remember(self, view: View, actions: Int[Array, "*batch players"], memory: Any) -> Any:
+        """The last moments, this one included."""
+        _, last = memory[-1]
+        return (*memory[1:], (view, self.inner.remember(view, actions, last)))
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """All moments side by side."""
+        return jnp.concatenate([self.inner.look(*moment) for moment in memory], axis=-1)
+
+
+class Flat(Extended):
+    """The inner array as one vector."""
+
+    def __init__(self, inner: Observer) -> None:
+        super().__init__(inner)
+        places = [f" at {place}" for place in np.ndindex(*inner.shape[:-1])]
+        self.channels = tuple(name + place for place in places for name in inner.channels)
+        self.shape = (len(self.channels),)
+
+    def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
+        """Every entry in a row."""
+        seen = self.inner.look(view, memory)
+        return seen.reshape(*seen.shape[: -len(self.inner.shape)], -1)
+
+
+class Rgb(Observer):
+    """The picture of the window that a person sees, `size` pixels a cell.
+
+    Below 10 pixels a cell it is `views.pixels.board` pixel by pixel, but for what stands out of a
+    player's cell, which is left away; from 10 on grounds meet with straight edges.
+    """
+
+    def __init__(self, env: Environment[Any, Any], size: int = 8) -> None:
+        if size < pixels.LEAST:
+            raise BadArgument(f"a cell needs at least {pixels.LEAST} pixels; given {size}")
+        spec = env.view_spec
+        self.env, self.size = env, size
+        self.channels = ("red", "green", "blue")
+        self.shape = (spec.rows * size, spec.cols * size, 3)
+        self.dtype = np.dtype(np.uint8)
+        self.low, self.high = 0, 255
+        self.looks, self.cells = _cells(spec, env.players, size)
+        self.seats = len(spec.planes[spec.plane("seat")].codes) - 1
+        self.bodies = _bodies(self.seats, size)
+
+    def look(self, view: View, memory: Any) -> UInt8[Array, "*batch players height width 3"]:
+        """Grounds and things, beams over them, players on top."""
+        spec, size = self.env.view_spec, self.size
+        ground = view.cells[..., spec.plane("ground"), :, :].astype(jnp.int32)
+        beam = view.cells[..., spec.plane("beam"), :, :] if spec.has("beam") else ground * 0
+        look = _to_rank(jnp.asarray(self.looks), ground.ndim)
+        place = jnp.arange(spec.rows * spec.cols).reshape(
+            (1,) * (ground.ndim - 2) + (spec.rows, spec.cols)
+        )
+        kind = (look * len(_tiles(spec)) + ground) * len(_lights(spec)) + beam.astype(jnp.int32)
+        back = jnp.asarray(self.cells)[kind * place.size + place]
+        front = jnp.asarray(self.bodies)[self._body(view)]
+        picture = _pasted(back, front)
+        *batch, rows, cols = ground.shape
+        picture = picture.reshape(*batch, rows, cols, size, size, 3).swapaxes(-4, -3)
+        return picture.reshape(*batch, rows * size, cols * size, 3)
+
+    def _body(self, view: View) -> Int[Array, "*batch players rows cols"]:
+        """Who stands on each cell, as a row of `bodies`."""
+        spec = self.env.view_spec
+        occupant = view.cells[..., spec.plane("occupant"), :, :].astype(jnp.int32)
+        seat = view.cells[..., spec.plane("seat"), :, :].astype(jnp.int32)
+        me = jnp.arange(self.env.players) % self.seats
+        other = self.seats + (seat - 1) * 4 + occupant - 2
+        body = jnp.where(occupant == 1, _to_rank(me, occupant.ndim), other)
+        return jnp.where(occupant == 0, 0, body + 1)
+
+
+def _everywhere(
+    numbers: Shaped[Array, "*batch players numbers"], shape: tuple[int, ...]
+) -> Shaped[Array, "..."]:
+    """Numbers as channels that are the same at every place of an array of this shape."""
+    *batch, count = numbers.shape
+    spread = numbers.reshape(*batch, *(1,) * (len(shape) - 1), count)
+    return jnp.broadcast_to(spread, (*batch, *shape[:-1], count))
+
+
+def _to_rank(by_player: Int[Array, " players"], rank: int) -> Int[Array, "..."]:
+    """An array over players for use beside one whose last three axes are player, row and column."""
+    return by_player.reshape((1,) * (rank - 3) + (-1, 1, 1))
+
+
+def _tiles(spec: ViewSpec) -> tuple[str, ...]:
+    return spec.planes[spec.plane("ground")].codes
+
+
+def _lights(spec: ViewSpec) -> tuple[str, ...]:
+    return spec.planes[spec.plane("beam")].codes if spec.has("beam") else ("none",)
+
+
+def _cells(
+    spec: ViewSpec, players: int, size: int
+) -> tuple[Int[np.ndarray, " players"], UInt8[np.ndarray, "cells size size 3"]]:
+    """Which set of pictures each player sees, and all cells of all sets by ground, light, place."""
+    sets: dict[tuple[str, ...], int] = {}
+    looks, pictures = [], []
+    for seat in range(players):
+        scene = Scene(
+            ground=np.zeros((spec.rows, spec.cols), np.uint8),
+            tiles=_tiles(spec),
+            bodies=(),
+            lit=np.zeros((spec.rows, spec.cols), np.uint8),
+            lights=_lights(spec),
+            clock=0,
+            horizon=0,
+            players=players,
+            me=seat,
+        )
+        names = tuple(sprites.as_drawn(name, scene) for name in scene.tiles)
+        if names not in sets:
+            sets[names] = len(sets)
+            pictures.append(_of_one_kind(scene, size))
+        looks.append(sets[names])
+    return np.array(looks, np.int32), np.concatenate(pictures)
+
+
+def _of_one_kind(scene: Scene, size: int) -> UInt8[np.ndarray, "cells size size 3"]:
+    """The cells of windows that show one ground under one light, for all of them in turn."""
+    rows, cols = scene.ground.shape
+    kinds = [
+        replace(scene, ground=np.full_like(scene.ground, tile), lit=np.full_like(scene.lit, light))
+        for tile in range(len(scene.tiles))
+        for light in range(len(scene.lights))
+    ]
+    boards = [np.asarray(pixels.board(kind, size)) for kind in kinds]
+    cut = np.stack(boards).reshape(-1, rows, size, cols, size, 3).swapaxes(2, 3)
+    return cut.reshape(-1, size, size, 3)
+
+
+def _bodies(seats: int, size: int) -> UInt8[np.ndarray, "bodies size size 4"]:
+    """Nobody, then each seat seen by itself, then each seat by relative heading."""
+    nobody = np.zeros((size, size, 4), np.uint8)
+    mine = [_inside_its_cell(seat, 0, size, me=True) for seat in range(seats)]
+    theirs = [_inside_its_cell(seat, way, size) for seat in range(seats) for way in range(4)]
+    return np.stack([nobody, *mine, *theirs])
+
+
+def _inside_its_cell(
+    seat: int, heading: int, size: int, me: bool = False
+) -> UInt8[np.ndarray, "size size 4"]:
+    """A player, who is a little larger than a cell, without what stands out of it."""
+    large = size + 2 if size < sprites.DETAILED else round(size * pixels.TALL)
+    right, down = people.AHEAD[heading]
+    x, y = ((large - size) * (1 + ahead) // 2 for ahead in (right, down))
+    body = people.body(seat, heading, large, me)
+    return np.asarray(body.crop((x, y, x + size, y + size)))
+
+
+def _pasted(
+    back: UInt8[Array, "*batch size size 3"], front: UInt8[Array, "*batch size size 4"]
+) -> UInt8[Array, "*batch size size 3"]:
+    """One picture over another by its opacity, rounded as Pillow does."""
+    opacity = front[..., 3:].astype(jnp.uint16)
+    blend = back.astype(jnp.uint16) * (255 - opacity) + front[..., :3] * opacity + 128
+    return ((blend + (blend >> 8)) >> 8).astype(jnp.uint8)

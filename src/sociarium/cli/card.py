@@ -1,0 +1,75 @@
+"""`sociarium card NAME`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.markdown import Markdown
+
+import sociarium
+from sociarium.catalogue import Entry
+from sociarium.cli.progress import progress
+from sociarium.cli.schelling import agrees, chosen
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation import cards
+from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR
+
+
+@dataclass(frozen=True)
+class Card:
+    """Write a world's cooperation card: what cooperating and defecting pay, and three controls."""
+
+    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    all: bool = False  # every world that has scripted cooperators and defectors
+    cooperators: str = COOPERATOR  # a seat, such as script:cooperator
+    defectors: str = DEFECTOR  # a seat of another kind
+    idle: str = cards.IDLE  # a seat that stays where it is
+    episodes: int = 30  # for each line-up
+    seed: int = 0
+    players: int | None = None  # how many, instead of the default
+    out: Path | None = None  # also write <world>.json into this folder
+    json: bool = False  # one JSON object a line instead of tables
+
+    def run(self) -> None:
+        """Plays, prints and writes one world after the other."""
+        if self.episodes < 1:
+            raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
+        for entry in chosen(self.world, self.all):
+            row = self._row(entry)
+            if self.out is not None:
+                self.out.mkdir(parents=True, exist_ok=True)
+                (self.out / f"{entry.family}.json").write_text(json.dumps(row, indent=2) + "\n")
+            if self.json:
+                print(json.dumps(row), flush=True)
+            else:
+                console = Console(width=None if Console().is_terminal else 100)
+                console.print(Markdown(f"**{entry.id}**\n\n{cards.markdown(row)}"))
+
+    def _row(self, entry: Entry) -> dict[str, Any]:
+        env = sociarium.make(entry.id, players=self.players)
+        with progress(f"{entry.id}, {env.players} players") as tell:
+            card = cards.card(
+                env,
+                sociarium.make(entry.id, players=1),
+                self.cooperators,
+                self.defectors,
+                idle=self.idle,
+                cast=entry.cast,
+                episodes=self.episodes,
+                seed=self.seed,
+                tell=tell,
+            )
+        return {
+            "env": entry.id,
+            "players": env.players,
+            "cooperators": self.cooperators,
+            "defectors": self.defectors,
+            "episodes": self.episodes,
+            "seed": self.seed,
+            **card.as_dict(),
+            "paper_asserts": entry.asserts,
+            "paper_agrees": agrees(entry, card.diagram),
+        }

@@ -1,0 +1,86 @@
+"""`sociarium measure NAME`."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import sociarium
+from sociarium.arena.seating import chairs_for, demonstration
+from sociarium.catalogue import find
+from sociarium.cli.progress import progress
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation.bootstrap import Estimate
+from sociarium.evaluation.lineups import seat_string
+from sociarium.evaluation.measures import Measures, measure
+from sociarium.players import roster
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Measure how a line-up of players does: welfare, equality, peace, attacks, cooperation."""
+
+    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    seats: str = ""  # who plays; empty for the world's own demonstration
+    episodes: int = 30
+    seed: int = 0
+    players: int | None = None  # how many, instead of the default
+    json: bool = False  # one JSON object instead of tables
+
+    def run(self) -> None:
+        """Plays and prints means with their intervals."""
+        if self.episodes < 1:
+            raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
+        chairs = len(roster.parse(self.seats))
+        env = sociarium.make(self.world, players=self.players or (chairs if chairs > 1 else None))
+        seats = self.seats or demonstration(find(self.world).cast, env.players)
+        lineup = chairs_for(env, seats)
+        with progress(f"{env.id}, {env.players} players") as tell:
+            measures = measure(env, lineup, episodes=self.episodes, seed=self.seed, tell=tell)
+        if self.json:
+            print(json.dumps(self._row(env, lineup, measures)))
+            return
+        console = Console(width=None if Console().is_terminal else 100)
+        console.print(_society(measures), highlight=False)
+        console.print(_kinds(measures), highlight=False)
+        if env.cooperation is not None:
+            console.print(
+                f"\nCooperation: {env.cooperation.meaning}.", style="dim", highlight=False
+            )
+
+    def _row(self, env: Any, lineup: Any, measures: Measures) -> dict[str, Any]:
+        return {
+            "env": env.id,
+            "players": env.players,
+            "seats": seat_string(lineup),
+            "episodes": self.episodes,
+            "seed": self.seed,
+            **measures.as_dict(),
+        }
+
+
+def _society(measures: Measures) -> Table:
+    table = Table("society", box=None, pad_edge=False)
+    table.add_column("mean [95% interval]", justify="right")
+    for name in measures.society:
+        table.add_row(name.replace("_", " "), _shown(name, measures.society))
+    return table
+
+
+def _kinds(measures: Measures) -> Table:
+    table = Table("\none player", box=None, pad_edge=False)
+    for kind in measures.kinds:
+        table.add_column(f"\n{kind}", justify="right")
+    for name in next(iter(measures.kinds.values())):
+        values = [_shown(name, metrics) for metrics in measures.kinds.values()]
+        table.add_row(name.replace("_", " "), *values)
+    return table
+
+
+def _shown(name: str, metrics: dict[str, Estimate]) -> str:
+    if name == "cooperation" and metrics["opportunities"].high == 0:
+        return "no opportunity"
+    return str(metrics[name])

@@ -1,0 +1,127 @@
+"""`sociarium schelling NAME`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import sociarium
+from sociarium.catalogue import WORLDS, Entry, find
+from sociarium.cli.progress import progress
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation import plots
+from sociarium.evaluation.schelling import (
+    CONDITIONS,
+    COOPERATOR,
+    DEFECTOR,
+    Diagram,
+    schelling,
+)
+
+
+@dataclass(frozen=True)
+class Schelling:
+    """Measure what kind of dilemma a world is: what cooperating and defecting pay beside others.
+
+    Plays every mixture of cooperators and defectors, seats drawn by lot, and compares what each
+    earns with every number of cooperating co-players.
+    """
+
+    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    all: bool = False  # every world that has scripted cooperators and defectors
+    cooperators: str = COOPERATOR  # a seat, such as script:cooperator
+    defectors: str = DEFECTOR  # a seat of another kind
+    episodes: int = 30  # for each mixture
+    seed: int = 0
+    players: int | None = None  # how many, instead of the default
+    out: Path | None = None  # write the diagram to x.svg or x.png; with --all a folder
+    json: bool = False  # one JSON object a line instead of tables
+
+    def run(self) -> None:
+        """Plays, prints and draws one world after the other."""
+        entries = chosen(self.world, self.all)
+        if self.episodes < 1:
+            raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
+        if self.out is not None:
+            plots.checked(self._path(entries[0]))
+        for entry in entries:
+            env = sociarium.make(entry.id, players=self.players)
+            with progress(f"{entry.id}, {env.players} players") as tell:
+                diagram = schelling(
+                    env,
+                    self.cooperators,
+                    self.defectors,
+                    episodes=self.episodes,
+                    seed=self.seed,
+                    tell=tell,
+                )
+            if self.out is not None:
+                self._draw(entry, env.sheet.title, diagram)
+            if self.json:
+                print(json.dumps(self._row(entry, diagram)), flush=True)
+            else:
+                _show(entry, diagram)
+
+    def _row(self, entry: Entry, diagram: Diagram) -> dict[str, Any]:
+        return {
+            "env": entry.id,
+            "players": diagram.players,
+            "cooperators": self.cooperators,
+            "defectors": self.defectors,
+            "episodes": self.episodes,
+            "seed": self.seed,
+            **diagram.as_dict(),
+            "paper_asserts": entry.asserts,
+            "paper_agrees": agrees(entry, diagram),
+        }
+
+    def _path(self, entry: Entry) -> Path:
+        assert self.out is not None
+        return self.out / f"{entry.family}.svg" if self.all else self.out
+
+    def _draw(self, entry: Entry, title: str, diagram: Diagram) -> None:
+        footnote = (
+            f"{self.cooperators} and {self.defectors}; {self.episodes} episodes a mixture, "
+            "95% bootstrap intervals."
+        )
+        if entry.asserts:
+            footnote += f" The paper asserts {entry.asserts}."
+        plots.save(diagram, self._path(entry), title=f"{title} ({entry.id})", footnote=footnote)
+
+
+def chosen(world: str, every: bool) -> list[Entry]:
+    """The named world, or all that have scripted citizens."""
+    if every == bool(world):
+        raise BadArgument("name one world, or give --all")
+    return [entry for entry in WORLDS if entry.scripts] if every else [find(world)]
+
+
+def agrees(entry: Entry, diagram: Diagram) -> bool | None:
+    """Whether the temptation the paper asserts was measured; None where it asserts nothing."""
+    measured = {"fear": diagram.fear.above_zero, "greed": diagram.greed.above_zero}
+    return measured.get(entry.asserts)
+
+
+def _show(entry: Entry, diagram: Diagram) -> None:
+    console = Console(width=None if Console().is_terminal else 100)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("co-players who cooperate", justify="right")
+    table.add_column("cooperating pays", justify="right")
+    table.add_column("defecting pays", justify="right")
+    for others, (c, d) in enumerate(zip(diagram.r_c, diagram.r_d, strict=True)):
+        table.add_row(str(others), str(c), str(d))
+    console.print(f"\n[bold]{entry.id}[/bold]\n")
+    console.print(table, highlight=False)
+    console.print(f"\nfear  {diagram.fear}\ngreed {diagram.greed}\n", highlight=False)
+    for name, holds in diagram.conditions.items():
+        mark = "[green]holds [/green]" if holds else "[red]fails [/red]"
+        console.print(f"{mark}  {CONDITIONS[name]}", highlight=False)
+    verdict = "a social dilemma" if diagram.dilemma else "not a social dilemma"
+    console.print(f"\nMeasured class: {diagram.kind}; {verdict}.", highlight=False)
+    if entry.asserts:
+        word = "measured too" if agrees(entry, diagram) else "not measured here"
+        console.print(f"The paper asserts {entry.asserts}: {word}.", highlight=False)

@@ -1,0 +1,1 @@
+"""Judges players and worlds: Schelling diagrams, cooperation cards."""

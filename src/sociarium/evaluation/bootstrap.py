@@ -1,0 +1,77 @@
+"""Percentile bootstrap intervals in two levels: training seeds first, then episodes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+RESAMPLES = 10_000
+MIDDLE = (2.5, 97.5)  # the percentiles that bound an interval
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and the interval that holds the middle 95 percent of its resamples."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def above_zero(self) -> bool:
+        """Whether the interval excludes zero and everything below it."""
+        return self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the interval excludes zero and everything above it."""
+        return self.high < 0
+
+    def as_dict(self) -> dict[str, float]:
+        """As plain numbers."""
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+    @property
+    def digits(self) -> int:
+        """Decimals worth printing."""
+        largest = max(abs(self.mean), abs(self.low), abs(self.high))
+        return 0 if largest >= 100 else 1 if largest >= 10 else 2
+
+    def __str__(self) -> str:
+        mean, low, high = (f"{x:.{self.digits}f}" for x in (self.mean, self.low, self.high))
+        return f"{mean} [{low}, {high}]"
+
+
+def resampled(
+    values: Float[np.ndarray, "points groups seeds episodes"],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Float[np.ndarray, "resamples points groups"]:
+    """Means of the values in each resample.
+
+    A resample draws training seeds with replacement, the same ones for all points since a seed's
+    populations play at every point, and then episodes of each drawn seed, anew for each point. The
+    groups of a point played in the same episodes and are drawn together.
+    """
+    lot = np.random.default_rng(seed)
+    points, groups, seeds, episodes = values.shape
+    which_seeds = lot.integers(seeds, size=(resamples, seeds))
+    means = np.empty((resamples, points, groups))
+    for point in range(points):
+        which = lot.integers(episodes, size=(resamples, seeds, episodes))
+        for group in range(groups):
+            drawn = values[point, group][which_seeds[:, :, None], which]
+            means[:, point, group] = drawn.mean(axis=(1, 2))
+    return means
+
+
+def estimate(mean: float | np.floating, draws: Float[np.ndarray, " resamples"]) -> Estimate:
+    """The mean with the percentile interval of its resamples."""
+    low, high = np.percentile(draws, MIDDLE)
+    return Estimate(float(mean), float(low), float(high))
+
+
+def over_episodes(values: Float[np.ndarray, " episodes"]) -> Estimate:
+    """The mean of one number for each episode, with its interval."""
+    return estimate(values.mean(), resampled(values[None, None, None])[:, 0, 0])

@@ -1,0 +1,74 @@
+"""Line-ups of players, each played many times with seats drawn anew."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from sociarium.arena.batch import Batch, Tell
+from sociarium.arena.seating import shuffled
+from sociarium.core.environment import Environment
+from sociarium.players.roster import Seat
+
+LineUp = tuple[Seat, ...]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the players of each line-up got in each episode, by seat, and who sat there."""
+
+    kinds: tuple[Seat, ...]
+    seating: Int[np.ndarray, "lineups episodes players"]
+    returns: Float[np.ndarray, "lineups episodes players"]
+
+    @property
+    def welfare(self) -> Float[np.ndarray, "lineups episodes"]:
+        """What all players got together."""
+        return self.returns.sum(axis=2)
+
+    def mean_of(self, kind: Seat) -> Float[np.ndarray, "lineups episodes"]:
+        """What a player of this kind got on average; NaN where none took part."""
+        theirs = self.seating == self.kinds.index(kind)
+        count = theirs.sum(axis=2)
+        total = np.where(theirs, self.returns, 0.0).sum(axis=2)
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def seat_string(lineup: LineUp) -> str:
+    """The line-up as one seat string, each kind with its number."""
+    return " ".join(
+        f"{kind}*{count}" if count > 1 else str(kind) for kind, count in Counter(lineup).items()
+    )
+
+
+def mixtures(cooperator: Seat, defector: Seat, players: int) -> list[LineUp]:
+    """The line-ups with 0, 1, ... players cooperators, the others defectors."""
+    return [
+        (cooperator,) * cooperators + (defector,) * (players - cooperators)
+        for cooperators in range(players + 1)
+    ]
+
+
+def play(
+    env: Environment[Any, Any],
+    lineups: Sequence[LineUp],
+    *,
+    episodes: int,
+    seed: int = 0,
+    params: Any = None,
+    tell: Tell = lambda played, steps: None,
+) -> Played:
+    """Plays every line-up `episodes` times, all in one compiled program.
+
+    Episode e of line-up i is that of lane i * episodes + e; adding line-ups at the end changes
+    nothing for those before.
+    """
+    kinds = tuple(dict.fromkeys(seat for lineup in lineups for seat in lineup))
+    rows = np.array([[kinds.index(seat) for seat in lineup] for lineup in lineups])
+    seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
+    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(tell=tell)
+    shape = (len(lineups), episodes, env.players)
+    return Played(kinds, seating.reshape(shape), np.asarray(sums.raw, np.float64).reshape(shape))

@@ -1,0 +1,86 @@
+"""The metrics of a line-up over many episodes: of the whole society and of each kind of player."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.arena.batch import Batch, Tell
+from sociarium.core.environment import Environment
+from sociarium.core.episode import Episode
+from sociarium.core.specs import CooperationSpec
+from sociarium.evaluation.bootstrap import Estimate, over_episodes
+from sociarium.evaluation.lineups import LineUp
+from sociarium.metrics import safety
+from sociarium.metrics.cooperation import rate
+from sociarium.metrics.summary import by_player, overall
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Means over episodes with their intervals.
+
+    `kinds` holds, for each seat string, the metrics of one player of that kind; `hits` how often
+    players of one kind hit players of another in an episode, by attacker and then by target.
+    """
+
+    society: dict[str, Estimate]
+    kinds: dict[str, dict[str, Estimate]]
+    hits: dict[str, dict[str, float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {
+            "society": {name: value.as_dict() for name, value in self.society.items()},
+            "kinds": {
+                kind: {name: value.as_dict() for name, value in metrics.items()}
+                for kind, metrics in self.kinds.items()
+            },
+            "hits": self.hits,
+        }
+
+
+def measure(
+    env: Environment[Any, Any],
+    lineup: LineUp,
+    *,
+    episodes: int = 30,
+    seed: int = 0,
+    params: Any = None,
+    tell: Tell = lambda played, steps: None,
+) -> Measures:
+    """Plays and records the line-up in its seats; episode e is that of lane e."""
+    kinds = tuple(dict.fromkeys(lineup))
+    seating = np.tile([kinds.index(seat) for seat in lineup], (episodes, 1))
+    batch = Batch(env, kinds, seating, seed=seed, params=params)
+    return measured(batch.episodes(tell), env.cooperation)
+
+
+def measured(episodes: list[Episode], cooperation: CooperationSpec | None) -> Measures:
+    """The metrics of recorded episodes with one line-up."""
+    society = [overall(episode, cooperation) for episode in episodes]
+    players = [by_player(episode, cooperation) for episode in episodes]
+    seats = np.array(episodes[0].seats)
+    names = list(dict.fromkeys(episodes[0].seats))
+    kinds = {name: [_of(row, seats == name) for row in players] for name in names}
+    hits = np.mean([safety.hits(episode) for episode in episodes], axis=0)
+    return Measures(
+        society=_estimates(society),
+        kinds={name: _estimates(rows) for name, rows in kinds.items()},
+        hits={
+            one: {two: float(hits[np.ix_(seats == one, seats == two)].sum()) for two in names}
+            for one in names
+        },
+    )
+
+
+def _of(players: dict[str, Float[np.ndarray, " players"]], chosen: np.ndarray) -> dict[str, float]:
+    """The metrics of the average chosen player; cooperation is acts per opportunity of all."""
+    means = {name: float(values[chosen].mean()) for name, values in players.items()}
+    pooled = rate(np.array([means["acts"]]), np.array([means["opportunities"]]))
+    return {**means, "cooperation": float(pooled[0])}
+
+
+def _estimates(rows: list[dict[str, float]]) -> dict[str, Estimate]:
+    return {name: over_episodes(np.array([row[name] for row in rows])) for name in rows[0]}

@@ -1,0 +1,158 @@
+"""Schelling diagrams: what a player earns by cooperating or defecting beside any number of others.
+
+R_c(l) and R_d(l) are the mean returns of a cooperator and of a defector with l cooperating
+co-players (Schelling, 1973; Hughes et al., 2018). Fear is what a lone cooperator would gain by
+defecting too, R_d(0) - R_c(0); greed is what one defector gains among cooperators,
+R_d(N-1) - R_c(N-1) (Macy and Flache, 2002).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.arena.batch import Tell
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation.bootstrap import Estimate, estimate, resampled
+from sociarium.evaluation.lineups import mixtures, play
+from sociarium.players import roster
+
+COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
+CLASSES = {
+    (True, True): "Prisoner's Dilemma",
+    (False, True): "Chicken",
+    (True, False): "Stag Hunt",
+    (False, False): "none",
+}
+CONDITIONS = {
+    "together": "all cooperating pays each more than all defecting, R_c(N-1) > R_d(0)",
+    "company": "cooperating pays more in company than alone, R_c(N-1) > R_c(0)",
+    "temptation": "defecting tempts by fear, R_d(0) > R_c(0), or greed, R_d(N-1) > R_c(N-1)",
+}
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """R_c and R_d by the number of cooperating co-players, and what follows from them.
+
+    `together` is what mutual cooperation pays above mutual defection, `company` what it pays above
+    cooperating alone.
+    """
+
+    r_c: tuple[Estimate, ...]
+    r_d: tuple[Estimate, ...]
+    fear: Estimate
+    greed: Estimate
+    together: Estimate
+    company: Estimate
+
+    @property
+    def players(self) -> int:
+        """How many play."""
+        return len(self.r_c)
+
+    @property
+    def conditions(self) -> dict[str, bool]:
+        """The three marks of a social dilemma; each holds if its interval excludes the opposite."""
+        return {
+            "together": self.together.above_zero,
+            "company": self.company.above_zero,
+            "temptation": self.fear.above_zero or self.greed.above_zero,
+        }
+
+    @property
+    def dilemma(self) -> bool:
+        """Whether all three conditions hold."""
+        return all(self.conditions.values())
+
+    @property
+    def kind(self) -> str:
+        """The class by the signs of fear and greed, a sign counting if its interval shows it."""
+        return CLASSES[self.fear.above_zero, self.greed.above_zero]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The diagram as plain numbers."""
+        ranged = {"fear": self.fear, "greed": self.greed}
+        ranged |= {"together": self.together, "company": self.company}
+        return {
+            "r_c": [point.mean for point in self.r_c],
+            "r_d": [point.mean for point in self.r_d],
+            **{name: value.mean for name, value in ranged.items()},
+            "dilemma": self.dilemma,
+            "class": self.kind,
+            "conditions": self.conditions,
+            "intervals": {
+                "r_c": [[point.low, point.high] for point in self.r_c],
+                "r_d": [[point.low, point.high] for point in self.r_d],
+                **{name: [value.low, value.high] for name, value in ranged.items()},
+            },
+        }
+
+
+def diagram(
+    cooperators: Float[np.ndarray, "mixtures seeds episodes"],
+    defectors: Float[np.ndarray, "mixtures seeds episodes"],
+) -> Diagram:
+    """The diagram of the mean returns of both groups in every mixture and episode.
+
+    Mixture c has c cooperators, from none to all; the entries of an absent group mean nothing.
+    """
+    values = np.stack([cooperators, defectors], axis=1)
+    values[0, 0] = values[-1, 1] = 0.0
+    means, draws = values.mean(axis=(2, 3)), resampled(values)
+
+    def difference(one: tuple[int, int], other: tuple[int, int]) -> Estimate:
+        return estimate(means[one] - means[other], draws[:, *one] - draws[:, *other])
+
+    def point(at: tuple[int, int]) -> Estimate:
+        return estimate(means[at], draws[:, *at])
+
+    players = len(values) - 1
+    c = [(mixture + 1, 0) for mixture in range(players)]  # with l cooperating co-players
+    d = [(mixture, 1) for mixture in range(players)]
+    return Diagram(
+        r_c=tuple(point(at) for at in c),
+        r_d=tuple(point(at) for at in d),
+        fear=difference(d[0], c[0]),
+        greed=difference(d[-1], c[-1]),
+        together=difference(c[-1], d[0]),
+        company=difference(c[-1], c[0]),
+    )
+
+
+def schelling(
+    env: Environment[Any, Any],
+    cooperators: str = COOPERATOR,
+    defectors: str = DEFECTOR,
+    *,
+    episodes: int = 30,
+    seed: int = 0,
+    params: Any = None,
+    tell: Tell = lambda played, steps: None,
+) -> Diagram:
+    """Plays every mixture of two kinds of player and draws the diagram from their returns."""
+    cooperator, defector = two_kinds(env, cooperators, defectors)
+    mixed = mixtures(cooperator, defector, env.players)
+    played = play(env, mixed, episodes=episodes, seed=seed, params=params, tell=tell)
+    return diagram(played.mean_of(cooperator)[:, None], played.mean_of(defector)[:, None])
+
+
+def two_kinds(
+    env: Environment[Any, Any], cooperators: str, defectors: str
+) -> tuple[roster.Seat, roster.Seat]:
+    """The two seats, if they are one each, differ, and have somebody to meet."""
+    given = [roster.parse(cooperators), roster.parse(defectors)]
+    for seats in given:
+        if len(seats) != 1:
+            raise BadArgument(
+                f"cooperators and defectors are one seat each, such as {COOPERATOR}; "
+                f"given {len(seats)} seats"
+            )
+    ((cooperator,), (defector,)) = given
+    if cooperator == defector:
+        raise BadArgument(f"cooperators and defectors are both {cooperator}; give two kinds")
+    if env.players < 2:
+        raise BadArgument(f"a dilemma needs at least 2 players; given {env.players}")
+    return cooperator, defector

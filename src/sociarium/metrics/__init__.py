@@ -1,0 +1,1 @@
+"""What is counted: pure functions over the record of play."""

@@ -1,0 +1,57 @@
+"""All metrics of an episode in one flat row, for tables and JSON."""
+
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.core.episode import Episode
+from sociarium.core.specs import CooperationSpec
+from sociarium.metrics import safety, welfare
+from sociarium.metrics.cooperation import cooperation as cooperation_of
+
+
+def by_player(
+    episode: Episode, cooperation: CooperationSpec | None
+) -> dict[str, Float[np.ndarray, " players"]]:
+    """The metrics that each player has by itself."""
+    done = cooperation_of(episode, cooperation)
+    return {
+        "return": episode.raw.sum(axis=0, dtype=np.float64),
+        "in_play": safety.presence(episode),
+        "attacks_fired": safety.fired(episode).astype(np.float64),
+        "attacks_effective": safety.effective(episode).astype(np.float64),
+        "hits": safety.hits(episode).sum(axis=1).astype(np.float64),
+        "acts": done.acts,
+        "opportunities": done.opportunities,
+        "cooperation": done.rates,
+    }
+
+
+def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
+    """The metrics of the society as a whole, and the mean level of each gauge."""
+    done = cooperation_of(episode, cooperation)
+    return {
+        "collective_return": welfare.collective(episode),
+        "equality": welfare.equality(episode),
+        "sustainability": welfare.sustainability(episode),
+        "peace": safety.peace(episode),
+        "attacks_fired": float(safety.fired(episode).sum()),
+        "attacks_effective": float(safety.effective(episode).sum()),
+        "hits": float(safety.hits(episode).sum()),
+        "acts": float(done.acts.sum()),
+        "opportunities": float(done.opportunities.sum()),
+        "cooperation": done.overall,
+        **{
+            f"gauge_{name}": float(np.mean(level)) if len(level) else 0.0
+            for name, level in episode.gauges.items()
+        },
+    }
+
+
+def summary(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
+    """Everything in one row; a player's own metrics end in its seat, as in `return_0`."""
+    own = {
+        f"{name}_{seat}": float(value)
+        for name, values in by_player(episode, cooperation).items()
+        for seat, value in enumerate(values)
+    }
+    return {**overall(episode, cooperation), **own}

@@ -1,0 +1,126 @@
+"""Recorded episodes, one by one and in batches, are the same episodes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import rollout
+from sociarium.arena.screening import screening
+from sociarium.core.errors import UnknownName
+from sociarium.players import roster
+from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
+from tests.toys.meadow import Meadow
+
+ROOT = Path(__file__).parents[2]
+ARRAYS = ("actions", "reward", "raw", "distributed", "in_play", "truncated", "terminated")
+
+
+def assert_same_record(one, other):
+    for name in ARRAYS:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert one.events == other.events
+    assert {n: g.tolist() for n, g in one.gauges.items()} == {
+        n: g.tolist() for n, g in other.gauges.items()
+    }
+    assert (one.env, one.seats, one.seed, one.lane, one.number) == (
+        other.env,
+        other.seats,
+        other.seed,
+        other.lane,
+        other.number,
+    )
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return meadow_batch()
+
+
+@pytest.fixture(scope="module")
+def recorded(batch):
+    return batch.episodes()
+
+
+def test_a_lane_of_a_batch_is_the_episode_rolled_out_alone(batch, recorded):
+    for lane, kinds in enumerate(SEATING):
+        seats = " ".join(str(KINDS[kind]) for kind in kinds)
+        alone, _ = rollout(batch.env, seats, seed=3, lane=lane, params=batch.params)
+        assert_same_record(recorded[lane], alone)
+
+
+def test_sums_are_those_of_the_recorded_episodes(batch, recorded):
+    sums = batch.sums(("smelled",))
+    for lane, episode in enumerate(recorded):
+        assert sums.raw[lane].tolist() == episode.returns.tolist()
+        smelled = [row.actor for row in episode.events if row.kind == "smelled"]
+        assert sums.done["smelled"][lane].tolist() == np.bincount(smelled, minlength=3).tolist()
+        assert sums.length[lane] == len(episode) == 9
+    assert sums.raw.sum() > 0
+
+
+def test_two_devices_play_the_same_five_lanes(batch):
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache"),
+    }
+    words = [sys.executable, "-m", "tests.arena.mixed"]
+    run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split()[-5:] == fingerprints(batch)
+
+
+def test_a_world_with_attacks_and_exile_adds_up_too():
+    env = sociarium.make("harvest_open", players=3)
+    kinds, seating = roster.parse("random idle"), np.array([[0, 1, 0], [0, 0, 0]])
+    batch = Batch(env, kinds, seating, seed=1, params=env.params(horizon=60))
+    sums, recorded = batch.sums(("ate", "zapped", "fired", "patch_died")), batch.episodes()
+    alone, _ = rollout(env, "random idle random", seed=1, lane=0, params=batch.params)
+    assert_same_record(recorded[0], alone)
+    for lane, episode in enumerate(recorded):
+        for name in ("ate", "zapped", "fired"):
+            doers = [row.actor for row in episode.events if row.kind == name]
+            found = np.bincount(np.array(doers, int), minlength=3)
+            assert sums.done[name][lane].tolist() == found.tolist()
+        assert not sums.done["patch_died"].any()
+    assert sums.done["fired"].sum() > 0
+
+
+def test_play_stops_at_the_steps_asked_for_or_at_the_end():
+    env = Meadow()
+    for steps, length in ((4, 4), (60, 9)):
+        batch = Batch(env, KINDS, SEATING[:1], params=env.params(horizon=9), steps=steps)
+        assert batch.sums().length.tolist() == [length]
+        assert [len(episode) for episode in batch.episodes()] == [length]
+
+
+def test_progress_is_told_from_none_to_all():
+    env = Meadow()
+    batch = Batch(env, KINDS, SEATING, params=env.params(horizon=120))
+    for play in (batch.sums, batch.episodes):
+        heard = []
+        play(tell=lambda played, steps, heard=heard: heard.append((played, steps)))
+        assert heard == [(0, 120), (50, 120), (100, 120), (120, 120)]
+
+
+def test_only_known_events_can_be_counted(batch):
+    with pytest.raises(UnknownName, match="smelled"):
+        batch.sums(("smeled",))
+
+
+def test_a_screening_shows_every_moment_with_running_scores():
+    env = sociarium.make("coins", players=3)
+    episode, states = rollout(env, "random idle random", params=env.params(horizon=6), lane=1)
+    frames = list(screening(env, episode, states))
+    assert [frame.scene.clock for frame in frames] == list(range(7))
+    assert not frames[0].scores.any()
+    assert frames[-1].scores.tolist() == episode.returns.tolist()
+    assert frames[3].names == ("random", "idle", "random")
+    (*_, last) = screening(env, episode, states, player=1)
+    assert last.scene.me == 1

@@ -1,0 +1,131 @@
+"""The commands that judge: schelling, card and measure."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sociarium.catalogue import WORLDS, find
+from sociarium.cli import card, schelling
+from sociarium.cli.card import Card
+from sociarium.cli.main import COMMANDS
+from sociarium.cli.measure import Measure
+from sociarium.cli.progress import progress
+from sociarium.cli.schelling import Schelling, agrees, chosen
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.evaluation.cards import markdown
+from tests.evaluation.test_schelling import drawn_from
+
+
+@pytest.fixture(autouse=True)
+def short_episodes(monkeypatch):
+    """Twenty steps an episode, whatever the world says."""
+    monkeypatch.setattr("sociarium.arena.batch.horizon", lambda params: 20)
+
+
+def last_json(capsys):
+    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+
+
+def test_the_commands_are_known():
+    assert {"schelling", "card", "measure"} <= set(COMMANDS)
+
+
+def test_schelling_ends_with_one_object(capsys):
+    Schelling("coins", episodes=2, json=True).run()
+    row = last_json(capsys)
+    assert {"env", "r_c", "r_d", "fear", "greed", "dilemma", "class"} <= set(row)
+    assert row["env"] == "coins-v0" and row["episodes"] == 2 and row["seed"] == 0
+    assert len(row["r_c"]) == len(row["r_d"]) == row["players"] == 2
+    assert row["paper_asserts"] == find("coins").asserts
+    assert row["cooperators"] == "script:cooperator"
+
+
+def test_schelling_prints_a_table_and_draws(capsys, tmp_path: Path):
+    out = tmp_path / "diagram.svg"
+    Schelling("coins", episodes=2, cooperators="random", defectors="idle", out=out).run()
+    page = capsys.readouterr().out
+    assert "cooperating pays" in page and "Measured class" in page
+    assert out.read_text().startswith("<?xml")
+
+
+def test_schelling_wants_what_it_can_do(tmp_path: Path):
+    with pytest.raises(BadArgument, match="--all"):
+        Schelling().run()
+    with pytest.raises(BadArgument, match="--episodes"):
+        Schelling("coins", episodes=0).run()
+    with pytest.raises(BadArgument, match="svg"):
+        Schelling("coins", out=tmp_path / "x.pdf").run()
+    with pytest.raises(UnknownName, match="coins"):
+        Schelling("coinz").run()
+
+
+def test_all_means_every_world_with_scripted_citizens():
+    assert chosen("", True) == [entry for entry in WORLDS if entry.scripts]
+    assert chosen("coins", False) == [find("coins")]
+
+
+def test_all_draws_into_a_folder(monkeypatch, capsys, tmp_path: Path):
+    monkeypatch.setattr(schelling, "WORLDS", (find("coins"),))
+    Schelling(all=True, episodes=2, json=True, out=tmp_path).run()
+    assert [path.name for path in tmp_path.iterdir()] == ["coins.svg"]
+    assert len(capsys.readouterr().out.strip().splitlines()) == 1
+
+
+def test_a_paper_is_agreed_with_if_its_temptation_was_measured():
+    stag_hunt = drawn_from([0, 5], [1, 3])
+    named = {entry.asserts: entry for entry in WORLDS}
+    assert agrees(named["fear"], stag_hunt) is True
+    assert agrees(named["greed"], stag_hunt) is False
+
+
+def test_card_prints_and_writes_the_same_object(capsys, tmp_path: Path):
+    Card("coins", episodes=2, json=True, out=tmp_path / "cards").run()
+    row = last_json(capsys)
+    written = (tmp_path / "cards" / "coins.json").read_text()
+    assert json.loads(written) == row and written.endswith("}\n")
+    parts = "welfare gain_of_one_defector loss_of_one_cooperator solo idle planner schelling"
+    assert set(parts.split()) <= set(row)
+    assert "| solo: a cooperator alone |" in markdown(row)
+
+
+def test_card_shows_a_table(monkeypatch, capsys):
+    monkeypatch.setattr(Card, "_row", lambda self, entry: ROW)
+    Card("coins").run()
+    page = capsys.readouterr().out
+    assert "gain of one defector" in page and "1.00 [0.50, 2.00]" in page
+    with pytest.raises(BadArgument, match="--episodes"):
+        Card("coins", episodes=0).run()
+    with pytest.raises(BadArgument, match="--all"):
+        card.Card().run()
+
+
+ONE = {"mean": 1.0, "low": 0.5, "high": 2.0}
+ROW = {
+    "welfare": {"all_cooperate": ONE, "all_defect": ONE},
+    "gain_of_one_defector": ONE,
+    "loss_of_one_cooperator": ONE,
+    "solo": {"cooperator": ONE, "defector": ONE},
+    "idle": {"cooperator": ONE, "defector": ONE},
+    "planner": {"welfare": ONE, "seats": "random*2"},
+}
+
+
+def test_measure_says_how_a_line_up_did(capsys):
+    Measure("coins", seats="random idle", episodes=2, json=True).run()
+    row = last_json(capsys)
+    assert row["seats"] == "random idle" and set(row["kinds"]) == {"random", "idle"}
+    assert row["society"]["peace"]["mean"] == 1
+    Measure("coins", episodes=2).run()
+    page = capsys.readouterr().out
+    assert "collective return" in page and "script:cooperator" in page
+    with pytest.raises(BadArgument, match="--episodes"):
+        Measure("coins", episodes=0).run()
+
+
+def test_progress_goes_to_standard_error(capsys):
+    with progress("a world") as tell:
+        tell(0, 10)
+        tell(10, 10)
+    heard = capsys.readouterr()
+    assert not heard.out and "a world" in heard.err

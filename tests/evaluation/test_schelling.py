@@ -1,0 +1,129 @@
+"""Diagrams: from returns to fear, greed, conditions and class."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sociarium.arena.rollout import rollout
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation.lineups import mixtures, play, seat_string
+from sociarium.evaluation.schelling import CONDITIONS, diagram, schelling, two_kinds
+from sociarium.players import roster
+from tests.toys.meadow import Meadow
+
+RANDOM, IDLE = roster.parse("random idle")
+
+
+def drawn_from(r_c, r_d, noise=0.1, seeds=1, episodes=30):
+    """The diagram of returns that swing around given curves."""
+    swing = noise * np.where(np.arange(episodes) % 2, 1.0, -1.0)
+    players = len(r_c)
+    cooperators = np.full((players + 1, seeds, episodes), np.nan)
+    defectors = cooperators.copy()
+    for others in range(players):
+        cooperators[others + 1] = r_c[others] + swing
+        defectors[others] = r_d[others] + swing
+    return diagram(cooperators, defectors)
+
+
+@pytest.mark.parametrize(
+    ("r_c", "r_d", "kind", "dilemma"),
+    [
+        ([-1, 3], [1, 5], "Prisoner's Dilemma", True),
+        ([2, 3], [1, 5], "Chicken", True),
+        ([0, 5], [1, 3], "Stag Hunt", True),
+        ([1, 5], [0, 3], "none", False),
+        ([-1, 3], [4, 6], "Prisoner's Dilemma", False),  # defecting is better for all
+        ([3, 3], [0, 5], "Chicken", False),  # company changes nothing
+    ],
+)
+def test_the_class_follows_from_the_signs_of_fear_and_greed(r_c, r_d, kind, dilemma):
+    found = drawn_from(r_c, r_d)
+    assert (found.kind, found.dilemma) == (kind, dilemma)
+    assert found.fear.mean == pytest.approx(r_d[0] - r_c[0], abs=0.1)
+    assert found.greed.mean == pytest.approx(r_d[1] - r_c[1], abs=0.1)
+    assert found.together.mean == pytest.approx(r_c[1] - r_d[0], abs=0.1)
+    assert found.company.mean == pytest.approx(r_c[1] - r_c[0], abs=0.1)
+
+
+def test_a_sign_that_the_interval_does_not_show_does_not_count():
+    clear, blurred = (drawn_from([-1, 3], [1, 5], noise) for noise in (0.1, 40))
+    assert clear.dilemma and not blurred.dilemma
+    assert blurred.kind == "none"
+
+
+def test_points_are_ordered_by_cooperating_co_players():
+    found = drawn_from([0, 1, 2], [10, 11, 12], noise=0)
+    assert [point.mean for point in found.r_c] == [0, 1, 2]
+    assert [point.mean for point in found.r_d] == [10, 11, 12]
+    assert found.players == 3
+    assert found.fear.mean == found.greed.mean == 10
+
+
+def test_disagreeing_training_seeds_widen_the_interval():
+    apart = np.array([0.0, 8.0])[:, None] + np.zeros((3, 2, 30))
+    steady = np.zeros((3, 2, 30))
+    found = diagram(steady.copy(), apart.copy())
+    assert found.fear.mean == 4
+    assert (found.fear.low, found.fear.high) == (0, 8)
+    assert not found.fear.above_zero
+
+
+def test_the_diagram_is_plain_numbers():
+    found = drawn_from([-1, 3], [1, 5]).as_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert {"r_c", "r_d", "fear", "greed", "dilemma", "class", "intervals"} <= set(found)
+    assert set(found["conditions"]) == set(CONDITIONS)
+    for name in ("fear", "greed", "together", "company"):
+        low, high = found["intervals"][name]
+        assert low <= found[name] <= high
+
+
+def test_mixtures_run_from_no_cooperator_to_all():
+    assert [seat_string(lineup) for lineup in mixtures(RANDOM, IDLE, 2)] == [
+        "idle*2",
+        "random idle",
+        "random*2",
+    ]
+
+
+def test_line_ups_are_played_in_drawn_seats_and_added_up_by_kind():
+    env = Meadow()
+    params = env.params(horizon=12)
+    lineups = mixtures(RANDOM, IDLE, 3)
+    played = play(env, lineups, episodes=4, seed=5, params=params)
+    assert played.kinds == (IDLE, RANDOM)
+    assert (np.sort(played.seating[1], axis=1) == [0, 0, 1]).all()
+    assert np.isnan(played.mean_of(RANDOM)[0]).all() and np.isnan(played.mean_of(IDLE)[3]).all()
+    assert not played.mean_of(IDLE)[:3].any()  # nobody starts on a flower
+    assert np.allclose(played.welfare[2], 2 * played.mean_of(RANDOM)[2])
+    seats = " ".join(str(played.kinds[kind]) for kind in played.seating[2, 1])
+    alone, _ = rollout(env, seats, seed=5, lane=2 * 4 + 1, params=params)
+    assert played.returns[2, 1].tolist() == alone.returns.tolist()
+
+
+def test_more_line_ups_change_nothing_for_the_first():
+    env = Meadow(players=2)
+    params = env.params(horizon=5)
+    few, more = (
+        play(env, mixtures(RANDOM, IDLE, 2)[:count], episodes=3, params=params) for count in (2, 3)
+    )
+    assert (few.returns == more.returns[:2]).all()
+
+
+def test_a_stranger_world_has_a_diagram():
+    env = Meadow(players=2)
+    found = schelling(env, "random", "idle", episodes=6, params=env.params(horizon=20))
+    assert [point.mean for point in found.r_d] == [0, 0]
+    assert found.r_c[0].mean > 0 and found.fear.mean < 0
+    assert not found.dilemma and found.kind == "none"
+
+
+def test_a_diagram_needs_two_kinds_and_two_players():
+    with pytest.raises(BadArgument, match="two kinds"):
+        two_kinds(Meadow(players=2), "idle", "idle")
+    with pytest.raises(BadArgument, match="one seat each"):
+        two_kinds(Meadow(players=2), "idle*2", "random")
+    with pytest.raises(BadArgument, match="at least 2"):
+        two_kinds(Meadow(players=1), "idle", "random")

@@ -1,0 +1,34 @@
+"""Episodes written by hand."""
+
+import numpy as np
+
+from sociarium.core.episode import Episode
+from sociarium.core.events import Row
+
+
+def happened(step, kind, actor=-1, target=-1, value=1.0):
+    return Row(step, kind, actor, target, -1, -1, value)
+
+
+def episode(raw, *, in_play=None, events=(), gauges=None, seats=None):
+    """An episode that paid `raw[time][player]`."""
+    raw = np.array(raw, np.float32)
+    time, players = raw.shape
+    return Episode(
+        env="written-v0",
+        players=players,
+        seats=seats or ("random",) * players,
+        seed=0,
+        lane=0,
+        number=0,
+        params=None,
+        actions=np.zeros((time, players), np.int32),
+        reward=raw,
+        raw=raw,
+        distributed=raw,
+        in_play=np.ones((time, players), bool) if in_play is None else np.array(in_play, bool),
+        truncated=np.arange(time) == time - 1,
+        terminated=np.zeros(time, bool),
+        events=tuple(events),
+        gauges={} if gauges is None else gauges,
+    )
