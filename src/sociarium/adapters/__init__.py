@@ -1,0 +1,1 @@
+"""Doors to the tools people already use: PettingZoo, Gymnasium, JaxMARL."""

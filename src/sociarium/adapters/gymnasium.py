@@ -1,0 +1,278 @@
+"""Gymnasium: one seat played from outside, scripts in the others, alone or in many lanes.
+
+from sociarium.adapters.gymnasium import Focal, FocalVector
+env = Focal("clean_up-v0", seats="script:cooperator*3 script:defector*3")
+envs = FocalVector("clean_up-v0", 128, seats="script:cooperator")
+"""
+
+from functools import partial
+from typing import Any, ClassVar, SupportsInt
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium import catalogue
+from sociarium.adapters import table as tables
+from sociarium.adapters.table import Table
+from sociarium.arena.lanes import Lanes, LanesState
+from sociarium.arena.observers import Observe
+from sociarium.core import random
+from sociarium.core.environment import Environment, View
+from sociarium.core.errors import BadArgument, MissingExtra
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ModuleNotFoundError as missing:
+    raise MissingExtra("Gymnasium", "adapters") from missing
+
+from sociarium.adapters import spaces
+
+
+class Focal(gymnasium.Env[Any, Any]):
+    """A world as a Gymnasium environment for one seat.
+
+    `seats` are the others, in order (one fills them all). Rewards are plain points, time-outs
+    truncate, and `info["action_mask"]` says what is legal.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "render_modes": list(tables.RENDER_MODES),
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        env: str | Environment[Any, Any],
+        *,
+        seat: int = 0,
+        seats: str = "random",
+        params: Any = None,
+        observe: Observe | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.table = tables.table(env, observe, seat, seats)
+        self.seat = seat
+        self.params = self.table.env.params() if params is None else params
+        self.render_mode = tables.known(render_mode)
+        self.observation_space = spaces.shown(self.table)
+        self.action_space = spaces.done(self.table)
+        self.key: Any = None
+        self.number = -1
+        self.moment: tables.Moment | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins the first episode of a seed, or the next one of the seed given before."""
+        super().reset(seed=seed)
+        if seed is not None or self.key is None:
+            fresh = _seed(self.np_random) if seed is None else seed
+            self.key, self.number = jax.random.fold_in(random.key(fresh), 0), -1
+        self.number += 1
+        number = jnp.int32(self.number)
+        self.moment, seen = tables.start(self.table, self.key, number, self.params)
+        return self._mine(seen), self._info()
+
+    def step(self, action: SupportsInt) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Plays the focal seat's action beside everybody else's."""
+        assert self.moment is not None, "reset the environment first"
+        actions = jnp.full(self.table.env.players, int(action), jnp.int32)
+        self.moment, seen, outcome = tables.step(self.table, self.moment, actions, self.params)
+        reward = float(outcome.reward[self.seat])
+        ends = bool(outcome.terminated), bool(outcome.truncated)
+        return self._mine(seen), reward, *ends, self._info()
+
+    def render(self) -> Any:
+        """The whole map, as pixels or as text."""
+        assert self.moment is not None, "reset the environment first"
+        return self.table.render(self.moment.state, self.params, self.render_mode)
+
+    def _mine(self, seen: Any) -> Any:
+        return jax.tree.map(lambda x: np.array(x[self.seat]), seen)
+
+    def _info(self) -> dict[str, Any]:
+        assert self.moment is not None
+        return {"action_mask": np.array(self.moment.legal[self.seat], np.int8)}
+
+
+class Session(eqx.Module):
+    """All lanes between two steps."""
+
+    lanes: LanesState
+    view: View
+    legal: Bool[Array, "lanes players actions"]
+    minds: Any
+    memory: Any
+
+
+class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
+    """Many lanes of a world for one seat each, stepped together in one compiled call.
+
+    A lane that ends begins anew in the same step: the observation is the new one, the last one is
+    in `infos["final_obs"]` where `infos["_final_obs"]`.
+    """
+
+    def __init__(
+        self,
+        env: str | Environment[Any, Any],
+        num_envs: int,
+        *,
+        seat: int = 0,
+        seats: str = "random",
+        params: Any = None,
+        observe: Observe | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.table = tables.table(env, observe, seat, seats)
+        self.seat = seat
+        self.num_envs = num_envs
+        self.params = self.table.env.params() if params is None else params
+        self.render_mode = tables.known(render_mode)
+        self.metadata = {**Focal.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.single_observation_space = spaces.shown(self.table)
+        self.single_action_space = spaces.done(self.table)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.session: Session | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins the first episode of every lane of a seed, or of another one if none is given."""
+        if isinstance(seed, list):
+            raise BadArgument(f"one seed serves all lanes; given {seed!r}")
+        super().reset(seed=seed)
+        key = random.key(_seed(self.np_random) if seed is None else seed)
+        self.session, seen = _start(self.table, self.num_envs, key, self.params)
+        return _copied(seen), self._info()
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Plays the focal seat's action in every lane."""
+        assert self.session is not None, "reset the environment first"
+        chosen = jnp.asarray(actions, jnp.int32)
+        self.session, seen, last, outcome = _step(self.table, self.session, chosen, self.params)
+        reward, terminated, truncated = _copied(outcome)
+        ended = terminated | truncated
+        infos = self._info()
+        if ended.any():
+            infos |= self._final(ended, last)
+        return _copied(seen), reward, terminated, truncated, infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The whole map of every lane, as pixels or as text."""
+        assert self.session is not None, "reset the environment first"
+        states = (_of_lane(lane, self.session.lanes.state) for lane in range(self.num_envs))
+        return tuple(self.table.render(state, self.params, self.render_mode) for state in states)
+
+    def _info(self) -> dict[str, Any]:
+        assert self.session is not None
+        legal = np.array(self.session.legal[:, self.seat], np.int8)
+        return {"action_mask": legal, "_action_mask": np.ones(self.num_envs, bool)}
+
+    def _final(self, ended: np.ndarray, last: Any) -> dict[str, Any]:
+        last_seen = np.full(self.num_envs, None, object)
+        for lane in np.flatnonzero(ended).tolist():
+            last_seen[lane] = _of_lane(lane, last)
+        return {"final_obs": last_seen, "_final_obs": ended, "final_info": {}, "_final_info": ended}
+
+
+@partial(jax.jit, static_argnames=("table", "n"))
+def _start(table: Table, n: int, key: Key[Array, ""], params: Any) -> tuple[Session, Any]:
+    """All lanes at their first start, and what the focal seat is shown."""
+    lanes = Lanes(table.env, n)
+    state = lanes.start(key, params)
+    view = lanes.view(state, params)
+    session = Session(
+        lanes=state,
+        view=view,
+        legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
+        minds=_minds(table, state),
+        memory=table.begin(view),
+    )
+    return session, _focal(table, view, session.memory)
+
+
+@partial(jax.jit, static_argnames="table")
+def _step(
+    table: Table, session: Session, actions: Int[Array, " lanes"], params: Any
+) -> tuple[Session, Any, Any, Any]:
+    """The next session, what the focal seat is shown, its last sight of ended lanes, its gains."""
+    assert table.cast is not None
+    lanes = Lanes(table.env, len(actions))
+    keys = lanes.keys(session.lanes)
+    act = jax.vmap(table.cast.act)
+    joint, minds = act(keys, session.view, session.legal, session.minds)
+    joint = joint.at[:, table.focal].set(actions)
+    state, transition, view = lanes.step(session.lanes, joint, params)
+    ended = transition.terminated | transition.truncated
+    last_memory = table.after(transition.final_view, joint, jnp.zeros_like(ended), session.memory)
+    memory = table.after(view, joint, ended, session.memory)
+    after = Session(
+        lanes=state,
+        view=view,
+        legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
+        minds=_anew(ended, minds, table, state),
+        memory=memory,
+    )
+    seen = _focal(table, view, memory)
+    last = jax.lax.cond(
+        ended.any(), lambda: _focal(table, transition.final_view, last_memory), lambda: seen
+    )
+    outcome = transition.reward[:, table.focal], transition.terminated, transition.truncated
+    return after, seen, last, outcome
+
+
+def _minds(table: Table, lanes: LanesState) -> Any:
+    """What everybody remembers at the start of the episode each lane is in."""
+    assert table.cast is not None
+    return jax.vmap(table.cast.begin)(jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode))
+
+
+def _anew(ended: Bool[Array, " lanes"], minds: Any, table: Table, lanes: LanesState) -> Any:
+    """The minds, forgetful where a lane has begun anew."""
+
+    def pick(new: jax.Array, old: jax.Array) -> jax.Array:
+        return jnp.where(ended.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+    return jax.tree.map(pick, _minds(table, lanes), minds)
+
+
+def _focal(table: Table, view: View, memory: Any) -> Any:
+    return jax.tree.map(lambda x: x[:, table.focal], table.look(view, memory))
+
+
+def _of_lane(lane: int, arrays: Any) -> Any:
+    return jax.tree.map(lambda x: np.array(x[lane]), arrays)
+
+
+def _copied(arrays: Any) -> Any:
+    return jax.tree.map(np.array, arrays)
+
+
+def _seed(generator: np.random.Generator) -> int:
+    return int(generator.integers(2**31))
+
+
+def register() -> None:
+    """Makes `gymnasium.make` and `gymnasium.make_vec` know every world as `sociarium/<id>`."""
+    for entry in catalogue.WORLDS:
+        gymnasium.register(
+            f"sociarium/{entry.id}",
+            entry_point=f"{__name__}:{Focal.__name__}",
+            vector_entry_point=f"{__name__}:{FocalVector.__name__}",
+            disable_env_checker=True,
+            kwargs={"env": entry.id},
+        )
+
+
+register()

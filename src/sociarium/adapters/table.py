@@ -1,0 +1,177 @@
+"""A world to sit down at from outside: what is shown, who else plays, and one step at a time."""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from sociarium import catalogue
+from sociarium.arena.lanes import step_key
+from sociarium.arena.observers import Observe, Observer
+from sociarium.arena.seating import Cast
+from sociarium.core.environment import Environment, View
+from sociarium.core.errors import BadArgument
+from sociarium.players import roster
+from sociarium.views import pixels, terminal
+
+RENDER_MODES = ("rgb_array", "ansi")
+CELL = 16  # pixels a cell of a rendered map
+
+
+@dataclass(frozen=True)
+class Table:
+    """An environment and how it is shown. With `focal`, the other seats are taken by `chairs`."""
+
+    env: Environment[Any, Any]
+    observe: Observe | None = None
+    focal: int | None = None
+    chairs: tuple[roster.Seat, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The id of the world, or the name of its class."""
+        return self.env.id or type(self.env).__name__
+
+    @cached_property
+    def observer(self) -> Observer | None:
+        """What makes arrays of views; without one, codes are shown as they are."""
+        return None if self.observe is None else self.observe(self.env)
+
+    @cached_property
+    def cast(self) -> Cast | None:
+        """Who decides for the seats that are not played from outside."""
+        return None if self.focal is None else Cast(self.env, self.chairs)
+
+    def begin(self, view: View) -> Any:
+        """What the observer remembers at the start of an episode."""
+        return () if self.observer is None else self.observer.begin(view)
+
+    def after(self, view: View, actions: Any, ended: Any, memory: Any) -> Any:
+        """What the observer remembers after a step."""
+        return () if self.observer is None else self.observer.after(view, actions, ended, memory)
+
+    def look(self, view: View, memory: Any) -> Any:
+        """What the players are shown: an array, or the codes and the own numbers, if any."""
+        if self.observer is not None:
+            return self.observer.look(view, memory)
+        own = {"own": view.own} if self.env.view_spec.own else {}
+        return {"cells": view.cells, **own}
+
+    def render(self, state: Any, params: Any, mode: str | None) -> Any:
+        """The whole map, as pixels or as text."""
+        if mode is None:
+            return None
+        scene = self.env.scene(state, params)
+        if mode == "ansi":
+            return terminal.text(scene, colour=False).plain
+        return np.array(pixels.board(scene, CELL))
+
+
+def table(
+    env: str | Environment[Any, Any],
+    observe: Observe | None = None,
+    focal: int | None = None,
+    seats: str = "",
+) -> Table:
+    """The table of a world, given itself or by its name.
+
+    With a `focal` seat, `seats` are the others in order; a single one fills them all.
+    """
+    env = catalogue.make(env) if isinstance(env, str) else env
+    if focal is None:
+        return Table(env, observe)
+    if not 0 <= focal < env.players:
+        raise BadArgument(f"the focal seat is one of 0..{env.players - 1}; given {focal}")
+    others = roster.parse(seats)
+    if len(others) == 1:
+        others *= env.players - 1
+    if len(others) != env.players - 1:
+        raise BadArgument(
+            f"{env.players - 1} seats beside the focal one need as many players; "
+            f"given {len(others)}"
+        )
+    chairs = (*others[:focal], roster.Seat("random"), *others[focal:])
+    return Table(env, observe, focal, chairs)
+
+
+def known(render_mode: str | None) -> str | None:
+    """The render mode, if it is one of those every table has."""
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise BadArgument(f"render_mode is None or {RENDER_MODES}; given {render_mode!r}")
+    return render_mode
+
+
+class Moment(eqx.Module):
+    """An episode between two steps."""
+
+    key: Key[Array, ""]
+    number: Int[Array, ""]
+    clock: Int[Array, ""]
+    state: Any
+    view: View
+    legal: Bool[Array, "players actions"]
+    minds: Any
+    memory: Any
+
+
+class Outcome(eqx.Module):
+    """What a step brought."""
+
+    reward: Float[Array, " players"]
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+
+
+@partial(jax.jit, static_argnames="table")
+def start(
+    table: Table, key: Key[Array, ""], number: Int[Array, ""], params: Any
+) -> tuple[Moment, Any]:
+    """The start of episode `number` of a lane's key, and what is shown."""
+    k_episode = jax.random.fold_in(key, number)
+    state = table.env.reset(k_episode, params)
+    view = table.env.observe(state, params)
+    memory = table.begin(view)
+    moment = Moment(
+        key=key,
+        number=number,
+        clock=jnp.int32(0),
+        state=state,
+        view=view,
+        legal=table.env.legal(state, params),
+        minds=() if table.cast is None else table.cast.begin(k_episode),
+        memory=memory,
+    )
+    return moment, table.look(view, memory)
+
+
+@partial(jax.jit, static_argnames="table")
+def step(
+    table: Table, moment: Moment, actions: Int[Array, " players"], params: Any
+) -> tuple[Moment, Any, Outcome]:
+    """The next moment, what is shown, and what the step brought."""
+    env, minds = table.env, moment.minds
+    k_step = step_key(moment.key, moment.number, moment.clock)
+    if table.cast is not None:
+        given = actions[table.focal]
+        actions, minds = table.cast.act(k_step, moment.view, moment.legal, minds)
+        actions = actions.at[table.focal].set(given)
+    state, transition = env.step(k_step, moment.state, actions, params)
+    view = env.observe(state, params)
+    memory = table.after(view, actions, jnp.bool_(False), moment.memory)
+    after = Moment(
+        key=moment.key,
+        number=moment.number,
+        clock=moment.clock + 1,
+        state=state,
+        view=view,
+        legal=env.legal(state, params),
+        minds=minds,
+        memory=memory,
+    )
+    outcome = Outcome(transition.reward, transition.terminated, transition.truncated)
+    return after, table.look(view, memory), outcome
