@@ -1,38 +1,46 @@
-"""Writes the page and the picture of every world: `python docs/generate.py`.
+"""Writes the page and the pictures of every world: `python docs/generate.py`.
 
-The pages are made from rule sheets, specs and parameters, so they cannot drift from the code; a
-test compares them. Pictures and films are drawn from seeded episodes.
+The pages are made from rule sheets, specs, parameters and cooperation cards, so they cannot drift
+from the code; a test compares them. Pictures and films are drawn from seeded episodes. Cards and
+diagrams are measured: `sociarium card --all --out docs/cards` and
+`sociarium schelling --all --out docs/pictures/schelling`.
 """
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
 import sociarium
 from sociarium.arena.rollout import rollout
+from sociarium.arena.screening import Frame, screening
+from sociarium.arena.seating import demonstration
 from sociarium.catalogue import WORLDS, Entry
 from sociarium.cli.info import page
-from sociarium.cli.watch import demonstration
+from sociarium.evaluation import cards
+from sociarium.evaluation.bootstrap import Estimate
+from sociarium.evaluation.schelling import CONDITIONS
 from sociarium.views import film, pixels
 
 DOCS = Path(__file__).parent
+MOMENTS = {"coins": 120, "clean_up": 230, "coop_mining": 260, "gift_refinement": 260}
+FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
+STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
 
 
 def world_page(entry: Entry) -> str:
     """The Markdown page of one world."""
     env = sociarium.make(entry.id)
     facts = page(env, env.params())
-    planes = [
-        f"| `{name}` | {', '.join(codes[:8])}{', ...' if len(codes) > 8 else ''} |"
-        for name, codes in facts["view"]["planes"].items()
-    ]
     rows, cols = env.map_shape
     view = facts["view"]
+    planes = {
+        name: f"{', '.join(codes[:8])}{', ...' if len(codes) > 8 else ''}"
+        for name, codes in view["planes"].items()
+    }
     own = ", ".join(f"`{name}`" for name in view["own"]) or "none"
+    moving = [f"![All cooperate](../pictures/{entry.family}_cooperators.gif)"]
     sections = [
         f"# {entry.id}",
         f"{env.sheet.title}: {env.sheet.summary}. {env.players} players by default, "
@@ -41,68 +49,128 @@ def world_page(entry: Entry) -> str:
         "## Rules",
         "\n".join(f"- **{number}** {rule}" for number, rule in env.sheet.rules.items()),
         "\n\n".join(env.sheet.departures),
+        "## What kind of dilemma",
+        dilemma(entry),
+        "## Who plays",
+        "Scripts act on their own view only. Seat them with `--seats`, as in "
+        f'`sociarium watch {entry.family} --seats "{entry.cast}"`.',
+        table("script", "what it does", {f"script:{k}": v for k, v in facts["scripts"].items()}),
+        *(moving if entry.family in FILMED else []),
         "## What players do",
         ", ".join(f"`{action}`" for action in env.actions)
         + ". Action 0 is `stay`; moves are relative to the heading.",
         "## What players see",
         f"A window of {view['rows']} x {view['cols']} cells, heading up, the player at row "
         f"{view['home'][0]} and column {view['home'][1]}. Private numbers: {own}.",
-        "| plane | codes, from 0 |\n|---|---|\n" + "\n".join(planes),
+        table("plane", "codes, from 0", planes),
         "## What is recorded",
-        "| event | sentence |\n|---|---|\n"
-        + "\n".join(f"| `{name}` | {text} |" for name, text in facts["events"].items()),
-        "| gauge | meaning |\n|---|---|\n"
-        + "\n".join(f"| `{name}` | {text} |" for name, text in facts["gauges"].items()),
+        table("event", "sentence", facts["events"]),
+        table("gauge", "meaning", facts["gauges"]),
+        f"Cooperation is measured as acts per opportunity: {env.cooperation.meaning} "
+        f"({_names(env.cooperation.acts)} against {_names(env.cooperation.refusals)}).",
         "## Parameters",
         "Every one is a leaf that can be changed by name and swept with `vmap`: "
         f'`sociarium.make("{entry.family}").params(horizon=500)`.',
-        "| parameter | default |\n|---|---|\n"
-        + "\n".join(
-            f"| `{name}` | {json.dumps(value)} |" for name, value in facts["params"].items()
-        ),
+        table("parameter", "default", {k: json.dumps(v) for k, v in facts["params"].items()}),
+        f'A new map of the same kind: `sociarium.make("{entry.family}", map_seed=7)`. '
+        "One of your own: `map=` and a drawing.",
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def scenes(entry: Entry, steps: int) -> tuple[Any, Any, list[Any], list[str]]:
-    """A demonstration: the environment, its episode, the scenes and the players' names."""
+def dilemma(entry: Entry) -> str:
+    """What was measured about a world: its Schelling diagram and its cooperation card."""
+    card = json.loads((DOCS / "cards" / f"{entry.family}.json").read_text())
+    found, measured = card["schelling"], card["schelling"]["intervals"]
+    fear, greed = (str(Estimate(found[name], *measured[name])) for name in ("fear", "greed"))
+    failing = [CONDITIONS[name] for name, holds in found["conditions"].items() if not holds]
+    verdict = (
+        "All three conditions of a social dilemma hold."
+        if found["dilemma"]
+        else "Not shown here: " + "; ".join(failing) + "."
+    )
+    paper = {
+        True: f" The SocialJax paper asserts {entry.asserts}, which was found too.",
+        False: f" The SocialJax paper asserts {entry.asserts}, which was **not** found with these "
+        "scripts.",
+        None: "",
+    }[card["paper_agrees"]]
+    return (
+        f"![Schelling diagram](../pictures/schelling/{entry.family}.svg)\n\n"
+        f"Measured class: **{found['class']}** (fear {fear}, greed {greed}). {verdict}{paper}\n\n"
+        f"{cards.markdown(card)}\n\n"
+        f"Means of {card['episodes']} episodes for every line-up of `{card['cooperators']}` and "
+        f"`{card['defectors']}`, 95% bootstrap intervals, seed {card['seed']}; "
+        f"`sociarium card {entry.family}` measures them again. "
+        "[How to read this](../schelling.md)."
+    )
+
+
+def index_page() -> str:
+    """The Markdown page that leads to all worlds."""
+    rows = [
+        f"| [![{entry.family}](../pictures/{entry.family}.png)]({entry.family}.md) "
+        f"| [`{entry.id}`]({entry.family}.md)<br>{entry.summary}<br>"
+        f"{entry.players} players; {entry.paper} |"
+        for entry in WORLDS
+    ]
+    return (
+        "# All worlds\n\nEvery page is made from the world's rule sheet, which is also the first "
+        "thing in its source file and what `sociarium info NAME` prints.\n\n"
+        "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def table(name: str, meaning: str, rows: dict[str, Any]) -> str:
+    """Two columns of Markdown."""
+    lines = [f"| `{key}` | {value} |" for key, value in rows.items()]
+    return "\n".join([f"| {name} | {meaning} |", "|---|---|", *lines])
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def demonstrated(entry: Entry, steps: int, seats: str = "") -> Iterator[Frame]:
+    """The frames of a demonstration, by the entry's cast or by other seats."""
     env = sociarium.make(entry.id)
-    cast = demonstration(entry.cast, env.players)
-    episode, states = rollout(env, cast, seed=1, steps=steps)
-    at = [jax.tree.map(lambda x, t=t: x[t], states) for t in range(steps + 1)]
-    names = [seat.rpartition(":")[2] for seat in episode.seats]
-    return env, episode, [env.scene(state, episode.params) for state in at], names
+    seats = seats or demonstration(entry.cast, env.players)
+    episode, states = rollout(env, seats, seed=1, steps=steps)
+    return screening(env, episode, states)
 
 
-def draw(entry: Entry, moment: int, size: int = 20) -> Any:
-    """One picture of a demonstration."""
-    _, episode, seen, names = scenes(entry, moment)
-    return pixels.picture(seen[-1], size=size, scores=episode.returns, names=names)
+def drawn(frame: Frame, size: int) -> Any:
+    """One frame as a picture."""
+    return pixels.picture(frame.scene, size=size, scores=frame.scores, names=frame.names)
+
+
+def save_film(name: str, frames: Iterator[Frame]) -> None:
+    """Writes a film."""
+    pictures = [drawn(frame, 16) for frame in frames]
+    film.save_gif(pictures, DOCS / "pictures" / f"{name}.gif", fps=10)
 
 
 def draw_all() -> None:
-    """Pictures of all worlds, the README's strip and the Clean Up film."""
-    moments = {"coins": 120, "harvest_open": 45, "clean_up": 230}
-    pictures = {entry.family: draw(entry, moments.get(entry.family, 45)) for entry in WORLDS}
-    for family, picture in pictures.items():
-        picture.save(DOCS / "pictures" / f"{family}.png", optimize=True)
-    shown = ("clean_up", "harvest_closed", "coins")
-    strip = film.strip([pictures[name] for name in shown])
+    """Pictures of all worlds, the README's strip and the films."""
+    shown = {}
+    for entry in WORLDS:
+        *_, last = demonstrated(entry, MOMENTS.get(entry.family, 45))
+        drawn(last, size=20).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
+        shown[entry.family] = drawn(last, size=340 // last.scene.ground.shape[0])
+        if entry.family in FILMED:
+            cooperators = demonstrated(entry, 240, "script:cooperator")
+            save_film(f"{entry.family}_cooperators", cooperators)
+        if entry.family == "clean_up":
+            save_film("clean_up", demonstrated(entry, 240))
+    strip = film.strip([shown[name] for name in STRIP])
     strip.save(DOCS / "pictures" / "strip.png", optimize=True)
-    (clean_up,) = (entry for entry in WORLDS if entry.family == "clean_up")
-    _, episode, seen, names = scenes(clean_up, 240)
-    scores = np.concatenate([np.zeros((1, episode.players)), np.cumsum(episode.raw, axis=0)])
-    frames = [
-        pixels.picture(scene, size=16, scores=score, names=names)
-        for scene, score in zip(seen, scores, strict=True)
-    ]
-    film.save_gif(frames, DOCS / "pictures" / "clean_up.gif", fps=10)
 
 
 def main() -> None:
     """Writes pages, and pictures too unless `--pages` is given."""
     for entry in WORLDS:
         (DOCS / "worlds" / f"{entry.family}.md").write_text(world_page(entry))
+    (DOCS / "worlds" / "index.md").write_text(index_page())
     if "--pages" not in sys.argv:
         draw_all()
 

@@ -10,6 +10,7 @@ from sociarium.catalogue import WORLDS
 from sociarium.core.conformance import CLAUSES
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,11 @@ def test_the_page_of_a_world_is_up_to_date(entry, generate):
     assert stored == generate.world_page(entry), "run `python docs/generate.py --pages`"
 
 
+def test_the_index_of_worlds_is_up_to_date(generate):
+    stored = (ROOT / "docs" / "worlds" / "index.md").read_text()
+    assert stored == generate.index_page(), "run `python docs/generate.py --pages`"
+
+
 def test_the_readme_lists_every_world():
     readme = (ROOT / "README.md").read_text()
     for entry in WORLDS:
@@ -38,7 +44,10 @@ def test_the_contract_page_lists_every_clause():
         assert f"- **{name}**: {sentence}" in page
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/contract.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{page.name}" for page in DOCS.glob("*.md"))],
+)
 def test_links_lead_somewhere(page):
     path = ROOT / page
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
