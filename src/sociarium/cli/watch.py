@@ -56,13 +56,14 @@ class Watch:
             self._write(env, episode, states, console)
 
     def _show(self, env: Any, episode: Any, states: Any) -> None:
-        with Live(auto_refresh=False, screen=Console().is_terminal) as live:
+        colour = Console().is_terminal
+        with Live(auto_refresh=False, screen=colour) as live:
             for scene, scores, _ in screening(env, episode, states, self.player):
-                page = terminal.text(scene)
+                page = terminal.text(scene, colour)
                 page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
                 live.update(page, refresh=True)
                 time.sleep(1 / self.fps if live.console.is_terminal else 0)
-        print(f"{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
+        print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
 
     def _write(self, env: Any, episode: Any, states: Any, console: Console) -> None:
         assert self.out is not None

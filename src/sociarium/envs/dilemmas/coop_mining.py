@@ -9,8 +9,8 @@ Rules
   R4  Gold struck opens for that step and the 3 following. Whoever strikes it meanwhile joins in.
   R5  When the gold closes and 2 to 4 players have joined, each of them gets 8 and the gold is
       gone; with fewer or more nobody gets anything and it closes again.
-  R6  A player works at one gold at a time: striking another gives up the first, and a gold that
-      everybody gave up closes.
+  R6  A player works at one gold at a time: striking another gives up the first. A gold that
+      everybody gave up closes, unless somebody struck it in the same step.
   R7  Two players never share a cell and never swap cells; a contested cell goes to one at random.
   R8  Players start on spawn cells; places and headings are drawn.
   R9  Only the horizon ends an episode (a time-out, not a terminal state).

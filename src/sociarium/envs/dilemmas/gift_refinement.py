@@ -4,7 +4,7 @@ Rules
   R1  Raw tokens appear on an empty token cell that nobody stands on with chance 0.0002 a step.
       There are none at the start.
   R2  Walking onto a token puts it into the bag, which holds 15 tokens of each of the three levels:
-      raw, refined, precious. Who has 15 raw tokens leaves it lying.
+      raw, refined, precious. Under somebody who has 15 raw tokens it lies until there is room.
   R3  The gift beam is straight, 5 long, and needs 3 steps to recharge. It gives one token of the
       lowest level the giver has, raw or refined, to the first player in it, who gets 3 tokens of
       the next level, as far as the bag holds them. Precious tokens cannot be given.

@@ -2,14 +2,15 @@
 
 Rules
   R1  Walking onto a mushroom eats it. Red pays 1 to the eater; green pays 2, shared equally by
-      all; blue pays 3, shared equally by all but the eater; orange costs everybody 0.2.
+      all; blue pays 3, shared equally by all but the eater; orange costs everybody 0.2. Players
+      out of play have their share.
   R2  Eating takes time: for 10, 15 or 20 steps after a red, green or blue mushroom the eater can
       only stay. Orange needs no time.
   R3  At the start 3 red, 3 green, 3 blue and 1 orange mushrooms stand at marked places.
   R4  A mushroom eaten spreads spores: any kind feeds red, green and blue feed green, blue feeds
       blue, orange feeds orange. Each kind that is fed gets 2 tries (orange 1), each with chance
       0.25 (red), 0.4 (green), 0.6 (blue) or 1 (orange), to grow on an empty cell drawn by lot. No
-      two spores of a step fall on one cell.
+      two spores of a step fall on one cell; those for which no cell is empty are lost.
   R5  The zap beam (3 long, 3 wide, 3 steps to recharge) sends whoever it hits out of play for 25
       steps; they see nothing meanwhile and come back on a free spawn cell with a random heading.
       Digestion goes on. A hit by several counts for the lowest seat.

@@ -2,7 +2,8 @@
 
 Rules
   R1  Walking onto a token puts it into the bag. There are cooperate tokens and defect tokens, at
-      marked places; all stand at the start. A bag holds 999 of each.
+      marked places; all stand at the start. A bag holds 999 of each; under somebody with a full
+      bag a token stands until there is room.
   R2  An empty place that nobody stands on gets its token back with chance 0.1 a step.
   R3  The interaction beam (3 long, 3 wide, 2 steps to recharge) meets the first player in it who
       carries a token: nearer rows first, in a row the middle, then left, then right. Who carries
