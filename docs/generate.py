@@ -24,7 +24,13 @@ from sociarium.evaluation.schelling import CONDITIONS
 from sociarium.views import film, pixels
 
 DOCS = Path(__file__).parent
-MOMENTS = {"coins": 120, "clean_up": 230, "coop_mining": 260, "gift_refinement": 260}
+MOMENTS = {
+    "coins": 120,
+    "harvest_one_tree": 10,
+    "clean_up": 230,
+    "coop_mining": 260,
+    "gift_refinement": 260,
+}
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from sociarium.arena.seating import demonstration
 from sociarium.catalogue import WORLDS
 from sociarium.cli.bench import Bench
 from sociarium.cli.check import Check
 from sociarium.cli.doctor import Doctor
 from sociarium.cli.info import Info
 from sociarium.cli.list import List
-from sociarium.cli.watch import Watch, demonstration
+from sociarium.cli.watch import Watch
 from sociarium.core.errors import BadArgument, UnknownName
 
 

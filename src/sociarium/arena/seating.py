@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
+from sociarium import catalogue
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
@@ -30,6 +31,13 @@ def demonstration(cast: str, players: int) -> str:
     """The cast's seats, repeated or cut to the number of players."""
     chairs = [str(seat) for seat in roster.parse(cast)]
     return " ".join(chairs[seat % len(chairs)] for seat in range(players))
+
+
+def seated(world: str, seats: str, players: int | None) -> tuple[Environment[Any, Any], str]:
+    """A world of the catalogue with room for these seats, or with its demonstration if none."""
+    chairs = len(roster.parse(seats))
+    env = catalogue.make(world, players=players or (chairs if chairs > 1 else None))
+    return env, seats or demonstration(catalogue.find(world).cast, env.players)
 
 
 class Cast:

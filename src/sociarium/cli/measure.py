@@ -8,15 +8,12 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-import sociarium
-from sociarium.arena.seating import chairs_for, demonstration
-from sociarium.catalogue import find
+from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.bootstrap import Estimate
 from sociarium.evaluation.lineups import seat_string
 from sociarium.evaluation.measures import Measures, measure
-from sociarium.players import roster
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,7 @@ class Measure:
         """Plays and prints means with their intervals."""
         if self.episodes < 1:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
-        chairs = len(roster.parse(self.seats))
-        env = sociarium.make(self.world, players=self.players or (chairs if chairs > 1 else None))
-        seats = self.seats or demonstration(find(self.world).cast, env.players)
+        env, seats = seated(self.world, self.seats, self.players)
         lineup = chairs_for(env, seats)
         with progress(f"{env.id}, {env.players} players") as tell:
             measures = measure(env, lineup, episodes=self.episodes, seed=self.seed, tell=tell)

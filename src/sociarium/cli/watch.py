@@ -11,13 +11,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 
-import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import screening
-from sociarium.arena.seating import demonstration
-from sociarium.catalogue import find
+from sociarium.arena.seating import seated
 from sociarium.core.errors import BadArgument
-from sociarium.players import roster
 from sociarium.views import film, pixels, terminal
 
 
@@ -42,11 +39,9 @@ class Watch:
         """Plays, then shows or writes."""
         if self.out and self.out.suffix not in (".gif", ".png"):
             raise BadArgument(f"--out must end in .gif or .png; given {self.out}")
-        chairs = len(roster.parse(self.seats))
-        env = sociarium.make(self.world, players=self.players or (chairs if chairs > 1 else None))
+        env, seats = seated(self.world, self.seats, self.players)
         if self.player is not None and not 0 <= self.player < env.players:
             raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
-        seats = self.seats or demonstration(find(self.world).cast, env.players)
         console = Console(stderr=True)
         with console.status(f"playing {self.steps} steps of {env.id} with {seats}"):
             episode, states = rollout(env, seats, seed=self.seed, steps=self.steps)

@@ -6,12 +6,12 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt
+from jaxtyping import Array, Bool, Int, UInt, UInt8
 
 from sociarium.core.environment import Environment, Params, State, View
 from sociarium.core.scene import Scene
 from sociarium.core.specs import OwnSpec
-from sociarium.mechanics import turning
+from sociarium.mechanics import beams, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.terrain import Terrain
 from sociarium.mechanics.windows import Window
@@ -72,6 +72,14 @@ class GridWorld(Environment[State, Params]):
     def present(self, state: Any) -> Bool[Array, " players"]:
         """Who is in play."""
         return state.body != self.terrain.nowhere
+
+    def glow(
+        self, fired: Int[Array, " players"], footprint: Bool[Array, "5 3"]
+    ) -> UInt8[Array, " entries"]:
+        """A grid lit by the beams of the last step; `fired` holds their poses, -1 for none."""
+        pose, fires = jnp.maximum(fired, 0), fired >= 0
+        light = beams.lit(self.terrain, footprint, fires, pose >> 2, pose & 3)
+        return self.window.shine(light, pose, fires.astype(jnp.uint8))
 
     def observe(self, state: Any, params: Any) -> View:
         """Window and private numbers."""

@@ -35,6 +35,13 @@ def shuffled(key: Key[Array, ""], count: int) -> Int[Array, " count"]:
     return jnp.sum((draw[None] < draw[:, None]) | tied, axis=1, dtype=jnp.int32)
 
 
+def drawn(
+    key: Key[Array, ""], cells: Int[np.ndarray, " places"], players: int
+) -> Int[Array, " players"]:
+    """Different cells for all players, drawn by lot."""
+    return jnp.asarray(cells)[shuffled(key, len(cells))][:players]
+
+
 def headings(key: Key[Array, ""], players: int) -> Int[Array, " players"]:
     """A uniform heading for each player."""
     return (random.bits(key, players) >> 30).astype(jnp.int32)

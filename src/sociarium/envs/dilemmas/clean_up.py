@@ -192,10 +192,9 @@ class CleanUp(GridWorld[State, Params]):
         """Players on drawn spawn cells, waste in drawn basin cells, no apples (R2, R9)."""
         k_place, k_heading, k_waste = jax.random.split(key, 3)
         nobody = jnp.zeros(self.players, jnp.int32)
-        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
         return State(
             clock=jnp.int32(0),
-            body=places[: self.players],
+            body=spawning.drawn(k_place, self.spawn, self.players),
             heading=spawning.headings(k_heading, self.players),
             away=nobody,
             zap_cooldown=nobody,

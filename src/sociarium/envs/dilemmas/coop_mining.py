@@ -186,11 +186,10 @@ class CoopMining(GridWorld[State, Params]):
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn spawn cells, no ore (R1, R8)."""
         k_place, k_heading = jax.random.split(key, 2)
-        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
         nobody = jnp.zeros(self.players, jnp.int32)
         return State(
             clock=jnp.int32(0),
-            body=places[: self.players],
+            body=spawning.drawn(k_place, self.spawn, self.players),
             heading=spawning.headings(k_heading, self.players),
             cooldown=nobody,
             fired=nobody - 1,

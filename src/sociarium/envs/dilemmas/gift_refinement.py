@@ -179,11 +179,10 @@ class GiftRefinement(GridWorld[State, Params]):
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players with empty bags on drawn spawn cells, no tokens (R1, R8)."""
         k_place, k_heading = jax.random.split(key, 2)
-        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
         nothing = jnp.zeros(self.players, jnp.int32)
         return State(
             clock=jnp.int32(0),
-            body=places[: self.players],
+            body=spawning.drawn(k_place, self.spawn, self.players),
             heading=spawning.headings(k_heading, self.players),
             cooldown=nothing,
             fired=nothing - 1,
@@ -254,10 +253,7 @@ class GiftRefinement(GridWorld[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
-        footprint = beams.straight(params.length)
-        light = beams.lit(self.terrain, footprint, fires, pose >> 2, pose & 3)
-        shine = self.window.shine(light, pose, fires.astype(jnp.uint8))
+        shine = self.glow(state.fired, beams.straight(params.length))
         tokens = jnp.where(state.token, jnp.uint8(TOKEN), jnp.uint8(FLOOR))
         ground = jnp.concatenate([tokens, jnp.asarray(self.floor)])
         return self.window.code(ground, state.body, state.heading, shine)

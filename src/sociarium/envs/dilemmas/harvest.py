@@ -370,9 +370,7 @@ class Harvest(GridWorld[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
-        light = beams.lit(self.terrain, params.zap, fires, pose >> 2, pose & 3)
-        shine = self.window.shine(light, pose, fires.astype(jnp.uint8))
+        shine = self.glow(state.fired, params.zap)
         plots = jnp.where(state.apple, jnp.uint8(APPLE), jnp.uint8(GRASS))
         ground = jnp.concatenate([plots, jnp.asarray(self.floor)])
         return self.window.code(ground, state.body, state.heading, shine)

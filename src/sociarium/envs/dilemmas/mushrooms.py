@@ -186,11 +186,10 @@ class Mushrooms(GridWorld[State, Params]):
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Mushrooms at their marked places, players on drawn spawn cells (R3, R8)."""
         k_place, k_heading = jax.random.split(key, 2)
-        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
         nobody = jnp.zeros(self.players, jnp.int32)
         return State(
             clock=jnp.int32(0),
-            body=places[: self.players],
+            body=spawning.drawn(k_place, self.spawn, self.players),
             heading=spawning.headings(k_heading, self.players),
             away=nobody,
             cooldown=nobody,
@@ -248,9 +247,7 @@ class Mushrooms(GridWorld[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
-        light = beams.lit(self.terrain, params.zap, fires, pose >> 2, pose & 3)
-        shine = self.window.shine(light, pose, fires.astype(jnp.uint8))
+        shine = self.glow(state.fired, params.zap)
         soil = jnp.where(state.mushroom > 0, state.mushroom + (RED - 1), jnp.uint8(GRASS))
         ground = jnp.concatenate([soil, jnp.asarray(self.floor)])
         return self.window.code(ground, state.body, state.heading, shine)

@@ -196,11 +196,10 @@ class PDArena(GridWorld[State, Params]):
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """All tokens standing, players with empty bags on drawn spawn cells (R1, R10)."""
         k_place, k_heading = jax.random.split(key, 2)
-        places = jnp.asarray(self.spawn)[spawning.shuffled(k_place, len(self.spawn))]
         nothing = jnp.zeros(self.players, jnp.int32)
         return State(
             clock=jnp.int32(0),
-            body=places[: self.players],
+            body=spawning.drawn(k_place, self.spawn, self.players),
             heading=spawning.headings(k_heading, self.players),
             away=nothing,
             cooldown=nothing,
@@ -280,9 +279,7 @@ class PDArena(GridWorld[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
-        light = beams.lit(self.terrain, params.beam, fires, pose >> 2, pose & 3)
-        shine = self.window.shine(light, pose, fires.astype(jnp.uint8))
+        shine = self.glow(state.fired, params.beam)
         kind = jnp.asarray(self.kind, jnp.uint8)
         ground = jnp.concatenate(
             [jnp.where(state.token, kind, jnp.uint8(FLOOR)), jnp.asarray(self.floor)]
