@@ -3,10 +3,12 @@
 The pages are made from rule sheets, specs, parameters and cooperation cards, so they cannot drift
 from the code; a test compares them. Pictures and films are drawn from seeded episodes. Cards and
 diagrams are measured: `sociarium card --all --out docs/cards` and
-`sociarium schelling --all --out docs/pictures/schelling`.
+`sociarium schelling --all --out docs/pictures/schelling`. What learners came to is stored by
+`sociarium reproduce --out docs/results/STUDY` and `sociarium dilemma --all --out docs/dilemmas`.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +20,12 @@ from sociarium.arena.screening import Frame, screening
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import WORLDS, Entry
 from sociarium.cli.info import page
+from sociarium.cli.reproduce import standing
 from sociarium.evaluation import cards
-from sociarium.evaluation.bootstrap import Estimate
 from sociarium.evaluation.schelling import CONDITIONS
+from sociarium.learning.dilemmas import DISCOUNTS, PATIENT
+from sociarium.learning.studies import STUDIES, Cell
+from sociarium.metrics.bootstrap import Estimate
 from sociarium.views import film, pixels
 
 DOCS = Path(__file__).parent
@@ -31,6 +36,7 @@ MOMENTS = {
     "coop_mining": 260,
     "gift_refinement": 260,
 }
+LEARNED = ("results.md", "dilemmas.md")  # pages with tables of what learners came to
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
 
@@ -112,6 +118,83 @@ def dilemma(entry: Entry) -> str:
     )
 
 
+def filled(text: str) -> str:
+    """A page with every `<!-- table: NAME -->` followed by what is stored of that study."""
+
+    def fill(found: re.Match[str]) -> str:
+        name = found["name"]
+        lines = verdicts() if name == "dilemmas" else results(name)
+        return f"<!-- table: {name} -->\n\n" + "\n".join(lines) + "\n\n<!-- end -->"
+
+    pattern = r"<!-- table: (?P<name>[\w:]+) -->.*?<!-- end -->"
+    return re.sub(pattern, fill, text, flags=re.S)
+
+
+def results(name: str) -> list[str]:
+    """A study's runs as a table, and what has not begun."""
+    folder = DOCS / "results" / name.replace(":", "-")
+    rows = [(cell, standing(cell, folder / cell.name)) for cell in STUDIES[name].cells]
+    waiting = [f"`{cell.name}`" for cell, row in rows if row["state"] == "not begun"]
+    lines = [
+        "| run | learner | seeds | steps | collective return | cooperation |",
+        "|---|---|---|---|---|---|",
+        *[_result(*each) for each in rows if each[1]["state"] != "not begun"],
+    ]
+    return [*lines, "", f"Not begun: {', '.join(waiting)}."] if waiting else lines
+
+
+def _result(cell: Cell, row: dict[str, Any]) -> str:
+    learner = f"{cell.plan.algorithm}, `{cell.plan.preference}`"
+    if "collective" in row:
+        told = [str(Estimate(**row["collective"])), f"{row['cooperation']:.2f}"]
+    else:
+        told = [f"unfinished, {row['done']:.0%}", ""]
+    size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M"]
+    return f"| {' | '.join([f'`{cell.name}`', learner, *size, *told])} |"
+
+
+def verdicts() -> list[str]:
+    """Best responses as two tables, and what has not been measured."""
+    names = [entry.family for entry in WORLDS if entry.asserts]
+    files = {name: DOCS / "dilemmas" / f"{name}.json" for name in names}
+    rows = {name: json.loads(f.read_text()) for name, f in files.items() if f.exists()}
+    missing = [name for name in names if name not in rows]
+    lines = [
+        "| world | none | half | all | gain among all | alone | what fails |",
+        "|---|---|---|---|---|---|---|",
+        *[_verdict(name, row) for name, row in rows.items()],
+        "",
+        "Kindness beside none / half / all cooperators, by discount:",
+        "",
+        f"| world | {' | '.join(map(str, DISCOUNTS))} |",
+        f"|---|{'---|' * len(DISCOUNTS)}",
+        *[_by_discount(name, row) for name, row in rows.items()],
+    ]
+    return [*lines, "", f"Not measured yet: {', '.join(missing)}."] if missing else lines
+
+
+def _verdict(name: str, row: dict[str, Any]) -> str:
+    patient = [setting["learner"][str(PATIENT)] for setting in row["settings"].values()]
+    kind = ["no difference" if p["kindness"] is None else _ranged(p["kindness"]) for p in patient]
+    alone = [f"{row['solo']['learner'][str(d)]['own']['mean']:.3g}" for d in DISCOUNTS]
+    fails = row["failure"] + ("; and in time" if row["impatience"] == "intertemporal" else "")
+    told = [*kind, _ranged(patient[-1]["gain"]), " / ".join(alone), fails]
+    return f"| [{name}](worlds/{name}.md) | {' | '.join(told)} |"
+
+
+def _by_discount(name: str, row: dict[str, Any]) -> str:
+    kind = [
+        [setting["learner"][str(d)]["kindness"] for setting in row["settings"].values()]
+        for d in DISCOUNTS
+    ]
+    told = [" / ".join("-" if k is None else f"{k['mean']:.2f}" for k in each) for each in kind]
+    return f"| {name} | {' | '.join(told)} |"
+
+
+def _ranged(found: dict[str, float]) -> str:
+    return str(Estimate(**found))
+
+
 def index_page() -> str:
     """The Markdown page that leads to all worlds."""
     rows = [
@@ -177,6 +260,8 @@ def main() -> None:
     for entry in WORLDS:
         (DOCS / "worlds" / f"{entry.family}.md").write_text(world_page(entry))
     (DOCS / "worlds" / "index.md").write_text(index_page())
+    for name in LEARNED:
+        (DOCS / name).write_text(filled((DOCS / name).read_text()))
     if "--pages" not in sys.argv:
         draw_all()
 

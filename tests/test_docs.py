@@ -8,6 +8,7 @@ import pytest
 
 from sociarium.catalogue import WORLDS
 from sociarium.core.conformance import CLAUSES
+from sociarium.learning import preferences, presets
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -27,6 +28,13 @@ def test_the_page_of_a_world_is_up_to_date(entry, generate):
     assert stored == generate.world_page(entry), "run `python docs/generate.py --pages`"
 
 
+@pytest.mark.parametrize("name", ["results.md", "dilemmas.md"])
+def test_the_pages_on_learners_say_what_is_stored(name, generate):
+    stored = (ROOT / "docs" / name).read_text()
+    assert "<!-- table: " in stored
+    assert stored == generate.filled(stored), "run `python docs/generate.py --pages`"
+
+
 def test_the_index_of_worlds_is_up_to_date(generate):
     stored = (ROOT / "docs" / "worlds" / "index.md").read_text()
     assert stored == generate.index_page(), "run `python docs/generate.py --pages`"
@@ -42,6 +50,15 @@ def test_the_contract_page_lists_every_clause():
     page = (ROOT / "docs" / "contract.md").read_text()
     for name, sentence in CLAUSES.items():
         assert f"- **{name}**: {sentence}" in page
+
+
+def test_the_training_page_lists_every_algorithm_and_preference():
+    page = (ROOT / "docs" / "training.md").read_text()
+    for name, preset in presets.ALGORITHMS.items():
+        assert f"| `{name}` | {preset.summary} | `{preset.preference}` |" in page
+    bare = page.replace("`", "")
+    for kind, form in preferences.FORMS.items():
+        assert f"| {form} | {preferences.SUMMARIES[kind]} |" in bare
 
 
 @pytest.mark.parametrize(

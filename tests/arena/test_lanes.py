@@ -15,6 +15,7 @@ from sociarium.arena.lanes import Lanes, step_key
 from sociarium.core import random
 from sociarium.core.conformance import same
 from tests.arena.trajectory import alone, among
+from tests.toys.echo import Echo
 from tests.toys.meadow import Meadow
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +95,46 @@ def test_returns_and_lengths_are_those_of_the_ended_episode(meadow):
         assert transition.episode_length.tolist() == [5, 5, 5]
     assert trail[4][0].length.tolist() == [0, 0, 0]
     assert trail[4][0].episode.tolist() == [1, 1, 1]
+
+
+def test_stopped_lanes_are_truncated_and_the_others_go_on(meadow):
+    params, batch = meadow.params(horizon=9), Lanes(meadow, 4)
+    stopped = np.array([True, False, False, True])
+
+    before = jax.jit(batch.start)(sociarium.key(0), params)
+    actions, step, view_of = jnp.ones((4, 2), jnp.int32), jax.jit(batch.step), jax.jit(batch.view)
+    for _ in range(2):
+        before, *_ = step(before, actions, params, jnp.zeros(4, bool))
+    plain, untouched, seen = step(before, actions, params, jnp.zeros(4, bool))
+    after, transition, view = step(before, actions, params, jnp.asarray(stopped))
+    assert transition.truncated.tolist() == stopped.tolist()
+    assert not untouched.truncated.any() and not transition.terminated.any()
+    assert transition.episode_length.tolist() == [3] * 4
+    assert after.length.tolist() == [0, 3, 3, 0] and after.episode.tolist() == [1, 0, 0, 1]
+    assert same(transition.final_state, plain.state) and same(transition.final_view, seen)
+    assert same(untouched.final_state, plain.state)
+
+    def chosen(start, goes_on):
+        mask = stopped.reshape(-1, *[1] * (goes_on.ndim - 1))
+        return np.where(mask, start, goes_on)
+
+    assert same(after.state, jax.tree.map(chosen, before.spare, plain.state))
+    assert same(view, view_of(after, params))
+    np.testing.assert_array_equal(after.returns, np.where(stopped[:, None], 0, plain.returns))
+
+
+def test_an_episode_that_ends_by_itself_is_not_truncated_as_well():
+    env = Echo(players=1)
+    params = env.params(horizon=1, final=1)
+    batch = Lanes(env, 2)
+
+    @jax.jit
+    def ended(key):
+        start, stay = batch.start(key, params), jnp.zeros((2, 1), jnp.int32)
+        return batch.step(start, stay, params, jnp.array([True, False]))[1]
+
+    transition = ended(sociarium.key(0))
+    assert transition.terminated.all() and not transition.truncated.any()
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 7])

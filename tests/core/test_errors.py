@@ -2,7 +2,16 @@
 
 import pytest
 
-from sociarium.core.errors import BadArgument, BadMap, ContractBroken, SociariumError, UnknownName
+from sociarium.core.errors import (
+    BadArgument,
+    BadMap,
+    CannotRead,
+    CannotWrite,
+    ContractBroken,
+    MissingExtra,
+    SociariumError,
+    UnknownName,
+)
 
 KNOWN = ("clean_up-v0", "coins-v0", "harvest_open-v0", "harvest_closed-v0")
 
@@ -32,6 +41,9 @@ def test_a_hint_comes_last():
     )
 
 
-@pytest.mark.parametrize("kind", [UnknownName, BadMap, BadArgument, ContractBroken])
+@pytest.mark.parametrize(
+    "kind",
+    [UnknownName, BadMap, BadArgument, ContractBroken, CannotRead, CannotWrite, MissingExtra],
+)
 def test_every_error_can_be_caught_as_the_packages_own(kind):
     assert issubclass(kind, SociariumError)

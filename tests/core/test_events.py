@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sociarium.core.events import Event, Row, counts, event, sentence, table
+from sociarium.core.events import Event, Row, counts, event, sentence, table, worth
 from sociarium.core.specs import EventSpec
 
 GAVE = EventSpec("gave", "{actor} gave {target} {value} coins")
@@ -86,6 +86,19 @@ def test_counts_are_of_the_doers():
     np.testing.assert_array_equal(counts(happened, ZAPPED, 3), [0, 0, 2])
     np.testing.assert_array_equal(counts(happened, GREW, 3), [0, 0, 0])
     np.testing.assert_array_equal(counts(event(mask), ZAPPED, 3), [0, 0, 0])
+
+
+def test_worth_is_the_value_of_what_the_doers_did():
+    mask, other = jnp.array([True, True, True, False]), jnp.array([2, 2, -1, 0])
+    happened = event(mask, other=other, value=jnp.array([0.5, 2.0, 4.0, 8.0]))
+    np.testing.assert_array_equal(worth(happened, GAVE, 4), [0.5, 2.0, 4.0, 0.0])
+    np.testing.assert_array_equal(worth(happened, ZAPPED, 4), [0.0, 0.0, 2.5, 0.0])
+    np.testing.assert_array_equal(worth(happened, GREW, 4), [0.0, 0.0, 0.0, 0.0])
+
+
+def test_places_may_be_more_or_fewer_than_players():
+    happened = event(jnp.array([True] * 5))
+    assert worth(happened, GREW, 2).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,22 @@
 
 from functools import cache, partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import sociarium
+from sociarium.core.conformance import same
 from sociarium.core.scene import through_eyes_of
 from sociarium.core.specs import OCCUPANTS
+from sociarium.envs.dilemmas.harvest import Harvest
 from sociarium.mechanics import beams, windows
 from sociarium.mechanics.terrain import Terrain
 from sociarium.mechanics.windows import Window
 from tests.mechanics.maps import ALL_CROWDS, crowd, egocentric, there
+from tests.toys.meadow import Meadow
 
 TABLE, ARITHMETIC = 4096, 0
 BOTH_PATHS = pytest.mark.parametrize(
@@ -203,6 +208,41 @@ def test_single_lanes_and_nested_lanes_shine_the_same(table_cells, monkeypatch):
     np.testing.assert_array_equal(grids, [single(*lane)[0] for lane in zip(*people, strict=True)])
     nested = jax.jit(jax.vmap(jax.vmap(shine)))(*(part.reshape(2, 3, -1) for part in people))[0]
     np.testing.assert_array_equal(nested.reshape(grids.shape), grids)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [Meadow(players=2), Harvest(players=2, map="PA.\n...\n.AP")],
+    ids=["without beams", "with beams"],
+)
+def test_members_abreast_see_what_each_sees_alone_though_some_do_not_look(world):
+    """Under `vmap` a branch has constants of its own for every member, tables too."""
+    params = world.params()
+    start = jax.jit(world.reset)(sociarium.key(0), params)
+    turns = np.arange(4)[:, None, None] + np.arange(3)[:, None]  # of members and their lanes
+    heading = jnp.asarray((np.asarray(start.heading) + turns) % 4)
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (4, 3, *x.shape)), start)
+    states = eqx.tree_at(lambda s: s.heading, states, heading)
+    if world.view_spec.has("beam"):
+        states = eqx.tree_at(lambda s: s.fired, states, states.body * 4 + heading)
+
+    def seen(states):
+        return jax.vmap(world.observe, (0, None))(states, params)
+
+    def perhaps(looks, states):
+        dark = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(seen, states))
+        return jax.lax.cond(looks, seen, lambda states: dark, states)
+
+    looks = jnp.array([True, False, True, True])
+    abreast = jax.jit(jax.vmap(perhaps))(looks, states)
+    alone = jax.jit(seen)
+    for member in range(4):
+        mine, wanted = (jax.tree.map(lambda x, m=member: x[m], t) for t in (abreast, states))
+        wanted = alone(wanted)
+        if not looks[member]:
+            wanted = jax.tree.map(jnp.zeros_like, wanted)
+        assert same(mine, wanted)
+    assert not world.view_spec.has("beam") or (np.asarray(abreast.cells)[:, :, :, 3] > 0).any()
 
 
 def test_whoever_stands_nowhere_marks_nothing_that_anybody_sees():

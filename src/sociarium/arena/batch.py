@@ -18,7 +18,7 @@ from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import UnknownName
-from sociarium.core.events import Event
+from sociarium.core.events import worth
 from sociarium.core.specs import EventSpec
 from sociarium.players.roster import Seat
 
@@ -189,24 +189,11 @@ def _added(sums: Sums, kept: Kept, over: Bool[Array, " lanes"], specs: Sequence[
     events, players = kept.transition.events, kept.actions.shape[1]
     done = {
         spec.name: sums.done[spec.name]
-        + jnp.where(
-            playing, jax.vmap(lambda e, s=spec: _worth(e, s, players))(events[spec.name]), 0
-        )
+        + jnp.where(playing, jax.vmap(lambda e, s=spec: worth(e, s, players))(events[spec.name]), 0)
         for spec in specs
     }
     raw = sums.raw + jnp.where(playing, kept.transition.raw, 0)
     return Sums(raw=raw, done=done, length=sums.length + ~over)
-
-
-def _worth(kind: Event, spec: EventSpec, players: int) -> Float[Array, " players"]:
-    """The value of what each player did in this step; nobody did what happens to places."""
-    value = jnp.where(kind.mask, kind.value, 0)
-    if spec.axis == "actor":
-        return value
-    if spec.axis == "place":
-        return jnp.zeros(players)
-    doer = jnp.where(kind.other >= 0, kind.other, players)
-    return jnp.zeros(players).at[doer].add(value, mode="drop")
 
 
 def _spec(env: Environment[Any, Any], name: str) -> EventSpec:

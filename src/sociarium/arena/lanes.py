@@ -29,10 +29,11 @@ class LanesState(eqx.Module):
 class LanesTransition(Transition):
     """A transition of every lane, and the end of the episodes that ended.
 
-    `final_view`, `episode_length` and `episode_return` are those of the episode that the step
-    belonged to; the view is valid where the lane ended.
+    `final_state`, `final_view`, `episode_length` and `episode_return` are those of the episode that
+    the step belonged to; the view is valid where the lane ended.
     """
 
+    final_state: Any
     final_view: View
     episode_length: Int[Array, " lanes"]
     episode_return: Float[Array, "lanes players"]
@@ -75,16 +76,27 @@ class Lanes:
         return jax.vmap(jax.random.fold_in)(lanes.stream, lanes.length)
 
     def step(
-        self, lanes: LanesState, actions: Int[Array, "lanes players"], params: Any
+        self,
+        lanes: LanesState,
+        actions: Int[Array, "lanes players"],
+        params: Any,
+        stopped: Bool[Array, " lanes"] | None = None,
     ) -> tuple[LanesState, LanesTransition, View]:
-        """Steps every lane; the view returned is the one to act on, after any new start."""
+        """Steps every lane; the view returned is the one to act on, after any new start.
+
+        The episodes of lanes that are `stopped` are truncated after this step.
+        """
         step = jax.vmap(self.env.step, (0, 0, 0, None))
         state, transition = step(self.keys(lanes), lanes.state, actions, params)
+        if stopped is not None:
+            cut = stopped & ~transition.terminated
+            transition = eqx.tree_at(lambda t: t.truncated, transition, transition.truncated | cut)
         ended = transition.truncated | transition.terminated
         length, returns = lanes.length + 1, lanes.returns + transition.raw
         final_view = self._view_if(ended.any(), state, params)
         transition = LanesTransition(
             **{name: getattr(transition, name) for name in Transition.__dataclass_fields__},
+            final_state=state,
             final_view=final_view,
             episode_length=length,
             episode_return=returns,

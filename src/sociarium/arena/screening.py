@@ -1,5 +1,6 @@
 """An episode on the screen: what there was to see at every step, and how the players stood."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ def screening(
     env: Environment[Any, Any], episode: Episode, states: Any, player: int | None = None
 ) -> Iterator[Frame]:
     """The frames of an episode from its start to its end, seen from above or by one player."""
-    names = tuple(seat.partition("?")[0].rpartition(":")[2] for seat in episode.seats)
+    names = tuple(re.split("[:/]", seat.partition("?")[0])[-1] for seat in episode.seats)
     start = np.zeros((1, episode.players), episode.raw.dtype)
     scores = np.concatenate([start, np.cumsum(episode.raw, axis=0)])
     for clock in range(len(episode) + 1):

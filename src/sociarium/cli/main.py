@@ -12,7 +12,12 @@ COMMANDS = {
     "measure": "Measure",
     "schelling": "Schelling",
     "card": "Card",
+    "train": "Train",
+    "sweep": "Sweep",
+    "reproduce": "Reproduce",
+    "dilemma": "Dilemma",
     "bench": "Bench",
+    "bench-train": "BenchTrain",
     "check": "Check",
     "doctor": "Doctor",
 }
@@ -41,7 +46,9 @@ def main() -> None:
 
     asked = [name for name in sys.argv[1:2] if name in COMMANDS] or list(COMMANDS)
     commands = {
-        name: getattr(importlib.import_module(f"sociarium.cli.{name}"), COMMANDS[name])
+        name: getattr(
+            importlib.import_module(f"sociarium.cli.{name.replace('-', '_')}"), COMMANDS[name]
+        )
         for name in asked
     }
     command = tyro.extras.subcommand_cli_from_dict(

@@ -11,9 +11,9 @@ from rich.table import Table
 from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.bootstrap import Estimate
 from sociarium.evaluation.lineups import seat_string
 from sociarium.evaluation.measures import Measures, measure
+from sociarium.metrics.bootstrap import Estimate
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,29 @@
-"""The progress bar of long commands, on standard error and with the time left."""
+"""The progress of long commands, on standard error and with the time left."""
 
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from sociarium.arena.batch import Tell
+from sociarium.learning.training import Standing
+
+SECONDS = 10.0  # between two lines where there is no terminal
+REMEMBERED = 600.0  # seconds from which the time left is told
 
 
 @contextmanager
@@ -27,3 +44,80 @@ def progress(what: str) -> Iterator[Tell]:
             bar.update(task, completed=played, total=steps, stage=f"step {played} of {steps}")
 
         yield tell
+
+
+@contextmanager
+def learning(what: str) -> Iterator[Callable[[Standing], None]]:
+    """How a training stands: a bar over a line of figures, or plain lines without a terminal."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with _bar(what, console) as tell:
+            yield tell
+    else:
+        yield _lines(what)
+
+
+def standing(now: Standing) -> str:
+    """The figures of a training in one line."""
+    parts = [_returns(now.figures["return"])]
+    parts += [f"{now.steps_per_s:,.0f} steps/s"] if now.steps_per_s else []
+    for name in ("cooperation", "entropy"):
+        known = _known(now.figures.get(name, ()))
+        parts += [f"{name} {known.mean():.2f}"] if len(known) else []
+    return "  ".join(parts)
+
+
+@contextmanager
+def _bar(what: str, console: Console) -> Iterator[Callable[[Standing], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=console, speed_estimate_period=REMEMBERED)
+    task, line = bar.add_task(what, total=None), Text("compiling", "dim", no_wrap=True)
+
+    def tell(now: Standing) -> None:
+        bar.update(task, completed=min(now.step, now.steps), total=now.steps)
+        line.plain = f"step {now.step:,}  {standing(now)}"
+
+    with Live(Group(bar, line), console=console):
+        yield tell
+
+
+def _lines(what: str) -> Callable[[Standing], None]:
+    told = time.monotonic()
+    print(f"{what}: compiling", file=sys.stderr, flush=True)
+
+    def tell(now: Standing) -> None:
+        nonlocal told
+        over = now.step >= now.steps
+        if over or time.monotonic() - told > SECONDS:
+            told = time.monotonic()
+            share = min(1.0, now.step / now.steps)
+            rest = "" if over or not now.steps_per_s else f"  {_left(now)} left"
+            print(f"{what}: {share:.0%}  {standing(now)}{rest}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _left(now: Standing) -> timedelta:
+    seeds = len(now.figures["return"])
+    return timedelta(seconds=round((now.steps - now.step) * seeds / now.steps_per_s))
+
+
+def _returns(returns: np.ndarray) -> str:
+    """The mean over seeds and their range."""
+    known = _known(returns)
+    if not len(known):
+        return "return not yet known"
+    spread = f" ({known.min():.1f} to {known.max():.1f})" if len(known) > 1 else ""
+    return f"return {known.mean():.1f}{spread}"
+
+
+def _known(figures: object) -> np.ndarray:
+    array = np.asarray(figures, float)
+    return array[np.isfinite(array)]

@@ -17,6 +17,8 @@ from sociarium.arena.seating import seated
 from sociarium.core.errors import BadArgument
 from sociarium.views import film, pixels, terminal
 
+STEPS = 200  # of a film
+
 
 @dataclass(frozen=True)
 class Watch:
@@ -29,7 +31,7 @@ class Watch:
     out: Path | None = None  # .gif for a film, .png for the last picture; otherwise the terminal
     seats: str = ""  # who plays; empty for the world's own demonstration
     players: int | None = None  # how many, instead of the default
-    steps: int = 200  # how long
+    steps: int = STEPS  # how long
     seed: int = 0
     player: int | None = None  # look through this player's eyes
     size: int = 20  # pixels a cell
@@ -48,7 +50,8 @@ class Watch:
         if self.out is None:
             self._show(env, episode, states)
         else:
-            self._write(env, episode, states, console)
+            look = {"player": self.player, "size": self.size, "fps": self.fps}
+            write(self.out, env, episode, states, console, **look)
 
     def _show(self, env: Any, episode: Any, states: Any) -> None:
         colour = Console().is_terminal
@@ -60,21 +63,32 @@ class Watch:
                 time.sleep(1 / self.fps if live.console.is_terminal else 0)
         print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
 
-    def _write(self, env: Any, episode: Any, states: Any, console: Console) -> None:
-        assert self.out is not None
-        with Progress(console=console) as progress:
-            task = progress.add_task("drawing", total=len(episode) + 1)
-            frames = []
-            for scene, scores, names in screening(env, episode, states, self.player):
-                if self.out.suffix == ".gif" or scene.clock == len(episode):
-                    frames.append(pixels.picture(scene, size=self.size, scores=scores, names=names))
-                progress.advance(task)
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        if self.out.suffix == ".png":
-            frames[-1].save(self.out)
-        else:
-            film.save_gif(frames, self.out, fps=self.fps)
-        console.print(f"{self.out}: {len(frames)} pictures, scores {_plain(episode.returns)}")
+
+def write(
+    out: Path,
+    env: Any,
+    episode: Any,
+    states: Any,
+    console: Console,
+    *,
+    player: int | None = None,
+    size: int = 20,
+    fps: int = 8,
+) -> None:
+    """Draws an episode: a film if `out` ends in .gif, otherwise the last picture."""
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("drawing", total=len(episode) + 1)
+        frames = []
+        for scene, scores, names in screening(env, episode, states, player):
+            if out.suffix == ".gif" or scene.clock == len(episode):
+                frames.append(pixels.picture(scene, size=size, scores=scores, names=names))
+            progress.advance(task)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix == ".png":
+        frames[-1].save(out)
+    else:
+        film.save_gif(frames, out, fps=fps)
+    console.print(f"{out}: {len(frames)} pictures, scores {_plain(episode.returns)}")
 
 
 def _plain(scores: np.ndarray) -> str:

@@ -29,6 +29,20 @@ class ContractBroken(SociariumError):
     """An environment fails the public conformance suite; the message names the clause."""
 
 
+class CannotWrite(SociariumError):
+    """A file cannot be written, as on a full disk; what was there before is still there."""
+
+    def __init__(self, path: object, error: OSError) -> None:
+        super().__init__(
+            f"Cannot write {path}: {error.strerror or error}. What was saved before is whole; "
+            "make room or choose another folder, then go on from there."
+        )
+
+
+class CannotRead(SociariumError):
+    """A file is missing, damaged, or holds something else than what is asked of it."""
+
+
 class MissingExtra(SociariumError):
     """A package that is no part of the plain installation; the message names the extra."""
 

@@ -50,6 +50,17 @@ def counts(kind: Event, spec: EventSpec, players: int) -> Int[Array, " players"]
     return jnp.zeros(players + 1, jnp.int32).at[doer].add(1)[:players]
 
 
+def worth(kind: Event, spec: EventSpec, players: int) -> Float[Array, " players"]:
+    """The value of what each player did in this step; nobody did what happens to places."""
+    value = jnp.where(kind.mask, kind.value, 0)
+    if spec.axis == "actor":
+        return value
+    if spec.axis == "place":
+        return jnp.zeros(players)
+    doer = jnp.where(kind.other >= 0, kind.other, players)
+    return jnp.zeros(players).at[doer].add(value, mode="drop")
+
+
 class Row(NamedTuple):
     """One thing that happened; -1 where there is no actor, target or place."""
 

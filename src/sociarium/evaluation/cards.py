@@ -11,7 +11,6 @@ from typing import Any
 from sociarium.arena.batch import Tell
 from sociarium.arena.seating import demonstration
 from sociarium.core.environment import Environment
-from sociarium.evaluation.bootstrap import Estimate, over_episodes
 from sociarium.evaluation.lineups import mixtures, play, seat_string
 from sociarium.evaluation.schelling import (
     COOPERATOR,
@@ -20,6 +19,7 @@ from sociarium.evaluation.schelling import (
     diagram,
     two_kinds,
 )
+from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.players import roster
 
 IDLE = "idle"

@@ -10,9 +10,9 @@ from sociarium.arena.batch import Batch, Tell
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.specs import CooperationSpec
-from sociarium.evaluation.bootstrap import Estimate, over_episodes
 from sociarium.evaluation.lineups import LineUp
 from sociarium.metrics import safety
+from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.metrics.cooperation import rate
 from sociarium.metrics.summary import by_player, overall
 

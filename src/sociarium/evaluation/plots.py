@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, MissingExtra
-from sociarium.evaluation.bootstrap import Estimate
 from sociarium.evaluation.schelling import Diagram
+from sociarium.metrics.bootstrap import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

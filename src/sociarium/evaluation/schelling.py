@@ -15,8 +15,8 @@ from jaxtyping import Float
 from sociarium.arena.batch import Tell
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.bootstrap import Estimate, estimate, resampled
 from sociarium.evaluation.lineups import mixtures, play
+from sociarium.metrics.bootstrap import Estimate, estimate, resampled
 from sociarium.players import roster
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"

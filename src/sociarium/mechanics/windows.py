@@ -277,6 +277,7 @@ def _cut(
 def _(size: int, batched: list[bool], *arrays: Any) -> tuple[jax.Array, bool]:
     """Lays all lanes' grids end to end, so that one flat look-up serves them all."""
     *parts, table = arrays
+    table = table[0] if batched[-1] else table  # a constant of the map, the same in every lane
     codes, base, pose = (
         part if is_batched else jnp.broadcast_to(part, (size, *part.shape))
         for part, is_batched in zip(parts, batched, strict=False)
@@ -336,6 +337,7 @@ def _lit_entries(
 def _(size: int, batched: list[bool], *arrays: Any) -> tuple[jax.Array, bool]:
     """Lays all lanes' grids end to end and puts the lane axis of the players last."""
     *parts, table = arrays
+    table = table[0] if batched[-1] else table  # a constant of the map, the same in every lane
     grid, light, pose, start, code = (
         part if is_batched else jnp.broadcast_to(part, (size, *part.shape))
         for part, is_batched in zip(parts, batched, strict=False)

@@ -10,10 +10,11 @@ from typing import Any
 from sociarium import catalogue
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.players.policy import policy
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere
 
-KINDS = ("random", "idle", "script")
+KINDS = ("random", "idle", "script", "policy")
 _SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
 
 
@@ -56,6 +57,8 @@ def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
 
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     """The player for a chair in this environment."""
+    if seat.kind == "policy":
+        return policy(seat.ref, env, **_options(seat, policy, skipped=2))
     known = scripts(env)
     if seat.kind != "script" and seat.ref:
         raise BadArgument(f"{seat} names {seat.ref!r}, but {seat.kind} players are all alike")
@@ -67,11 +70,11 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     return known[name](env, **_options(seat, known[name]))
 
 
-def _options(seat: Seat, script: Callable[..., PurePlayer]) -> dict[str, int | float]:
-    """The seat's options as the numbers that the script's constructor asks for."""
-    _, *parameters = inspect.signature(script).parameters.values()
+def _options(seat: Seat, maker: Callable[..., PurePlayer], skipped: int = 1) -> dict[str, Any]:
+    """The seat's options as the numbers that its maker asks for after the first few arguments."""
+    parameters = list(inspect.signature(maker).parameters.values())[skipped:]
     asked = {parameter.name: parameter.annotation for parameter in parameters}
-    chosen: dict[str, int | float] = {}
+    chosen: dict[str, Any] = {}
     for name, value in seat.options:
         if not asked:
             raise BadArgument(f"{seat} has the option {name!r}, but this player takes none")

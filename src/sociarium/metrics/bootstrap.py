@@ -1,4 +1,8 @@
-"""Percentile bootstrap intervals in two levels: training seeds first, then episodes."""
+"""Percentile bootstrap intervals in two levels: training seeds first, then episodes.
+
+Runs of several seeds are summed up by the interquartile mean, the mean of their middle half, which
+one lucky or failed seed does not move (Agarwal et al., 2021).
+"""
 
 from dataclasses import dataclass
 
@@ -75,3 +79,21 @@ def estimate(mean: float | np.floating, draws: Float[np.ndarray, " resamples"]) 
 def over_episodes(values: Float[np.ndarray, " episodes"]) -> Estimate:
     """The mean of one number for each episode, with its interval."""
     return estimate(values.mean(), resampled(values[None, None, None])[:, 0, 0])
+
+
+def iqm(values: Float[np.ndarray, "*batch n"]) -> Float[np.ndarray, "*batch"]:
+    """The mean of the middle half; of values that lie across its edges, the part inside counts."""
+    n = values.shape[-1]
+    edges = np.arange(n + 1) / n
+    weight = np.clip(edges[1:], 0.25, 0.75) - np.clip(edges[:-1], 0.25, 0.75)
+    return np.asarray((np.sort(values, axis=-1) * weight).sum(-1) / weight.sum())
+
+
+def over_seeds(values: Float[np.ndarray, "seeds episodes"]) -> Estimate:
+    """The interquartile mean of the seeds' means over their episodes, with its interval."""
+    lot = np.random.default_rng(0)
+    seeds, episodes = values.shape
+    which_seeds = lot.integers(seeds, size=(RESAMPLES, seeds))
+    which = lot.integers(episodes, size=(RESAMPLES, seeds, episodes))
+    draws = iqm(values[which_seeds[:, :, None], which].mean(2))
+    return estimate(float(iqm(values.mean(1))), draws)

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from sociarium.evaluation.bootstrap import Estimate, estimate, over_episodes, resampled
+from sociarium.metrics.bootstrap import (
+    Estimate,
+    estimate,
+    iqm,
+    over_episodes,
+    over_seeds,
+    resampled,
+)
 
 
 def values(shape, seed=0):
@@ -70,3 +77,46 @@ def test_resamples_are_the_same_every_time():
     drawn = values(20)[None, None, None]
     assert (resampled(drawn, resamples=50) == resampled(drawn, resamples=50)).all()
     assert estimate(1.0, np.arange(101.0)) == Estimate(1.0, 2.5, 97.5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "middle"),
+    [
+        ([7.0], 7.0),
+        ([2.0, 4.0], 3.0),
+        ([100.0, 3.0, 1.0, -50.0], 2.0),
+        ([5.0, 1.0, 2.0, 4.0, 99.0], 0.3 * 2 + 0.4 * 4 + 0.3 * 5),
+        ([0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 9.0, 99.0], 2.5),
+    ],
+)
+def test_the_middle_half_by_hand(numbers, middle):
+    assert iqm(np.array(numbers)) == pytest.approx(middle)
+
+
+def test_the_middle_half_is_that_of_the_last_axis():
+    rows = values((2, 3, 6))
+    assert np.allclose(iqm(rows), [[iqm(row) for row in part] for part in rows])
+    assert iqm(rows + 5) == pytest.approx(iqm(rows) + 5)
+
+
+def test_the_interval_over_seeds_holds_their_middle():
+    drawn = np.array([1.0, 2.0, 3.0, 50.0])[:, None] + values((4, 30)) / 10
+    found = over_seeds(drawn)
+    assert found.low <= found.mean <= found.high
+    assert found.mean == pytest.approx(iqm(drawn.mean(1)))
+    assert found.mean == pytest.approx(2.5, abs=0.1)  # the lucky seed does not move it
+
+
+def test_seeds_that_agree_have_a_narrow_interval():
+    widths = []
+    for apart in (10.0, 1.0, 0.0):
+        found = over_seeds(apart * np.arange(5.0)[:, None] + values((5, 40)) / 100)
+        widths.append(found.high - found.low)
+    assert widths[0] > 5 * widths[1] > 25 * widths[2]
+    assert over_seeds(np.full((3, 4), 2.0)) == Estimate(2.0, 2.0, 2.0)
+
+
+def test_one_seed_has_the_interval_of_its_episodes():
+    found = over_seeds(values((1, 400)))
+    error = values((1, 400)).std() / 20
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)

@@ -1,0 +1,92 @@
+"""`sociarium dilemma NAME`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from sociarium.catalogue import WORLDS, find
+from sociarium.core.errors import BadArgument
+from sociarium.learning.dilemmas import DISCOUNTS, PATIENT, verdict
+from sociarium.metrics.bootstrap import Estimate
+
+
+@dataclass(frozen=True)
+class Dilemma:
+    """Ask of a world whether selfish learners fail in it, and why: socially, in time, or together.
+
+    A learner is trained beside scripts of which none, half or all cooperate, and alone, with three
+    discounts. Its kindness is 1 if it leaves the others as much as a scripted cooperator would, and
+    0 if as little as a defector.
+    """
+
+    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    all: bool = False  # every world for which the paper asserts a dilemma
+    steps: int = 500_000  # of each learner
+    seeds: int = 2
+    episodes: int = 30  # of each script
+    out: Path | None = None  # folder of one JSON file a world; worlds that have one are not redone
+    json: bool = False  # one JSON object a line instead of a table
+
+    def run(self) -> None:
+        """Trains, then prints one row for each world."""
+        if self.all == bool(self.world):
+            raise BadArgument("name one world, or give --all")
+        if self.seeds < 1 or self.steps < 1:
+            raise BadArgument(
+                f"--seeds and --steps must be above 0; given {self.seeds}, {self.steps}"
+            )
+        names = (
+            [entry.id for entry in WORLDS if entry.asserts] if self.all else [find(self.world).id]
+        )
+        rows = []
+        for number, name in enumerate(names, 1):
+            rows.append(self._row(name, f"{name} ({number} of {len(names)})"))
+            if self.json:
+                print(json.dumps(rows[-1]), flush=True)
+        if not self.json:
+            Console(width=None if Console().is_terminal else 120).print(table(rows))
+
+    def _row(self, name: str, what: str) -> dict[str, Any]:
+        file = self.out / f"{find(name).family}.json" if self.out else None
+        if file is not None and file.exists():
+            return json.loads(file.read_text())
+        with Console(stderr=True).status(f"{what}: compiling") as status:
+            found = verdict(
+                name,
+                steps=self.steps,
+                seeds=range(self.seeds),
+                episodes=self.episodes,
+                tell=lambda stage: status.update(f"{what}, {stage}"),
+            )
+        row = {**found.as_dict(), "steps": self.steps, "seeds": self.seeds}
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(row, indent=1) + "\n")
+        return row
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    """Kindness of the patient learner beside none, half and all, its gain, and what fails."""
+    shown = Table("world", box=None, pad_edge=False)
+    for title in ("none", "half", "all", "gain among all", "alone, by discount", "failure"):
+        shown.add_column(title, justify="left" if title == "failure" else "right")
+    for row in rows:
+        responses = [row["settings"][name]["learner"] for name in ("none", "half", "all")]
+        alone = [row["solo"]["learner"][str(d)]["own"]["mean"] for d in DISCOUNTS]
+        shown.add_row(
+            row["world"],
+            *[_estimate(response[str(PATIENT)]["kindness"]) for response in responses],
+            _estimate(responses[2][str(PATIENT)]["gain"]),
+            " ".join(f"{own:.3g}" for own in alone),
+            row["failure"] + ("; and in time" if row["impatience"] == "intertemporal" else ""),
+        )
+    return shown
+
+
+def _estimate(found: dict[str, float] | None) -> str:
+    return "no difference" if found is None else str(Estimate(**found))

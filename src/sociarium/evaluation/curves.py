@@ -1,0 +1,160 @@
+"""Learning curves of several seeds as pictures: one panel for each world."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from sociarium.evaluation.plots import FAINT, INK, PAPER, checked
+from sociarium.metrics.bootstrap import MIDDLE, iqm
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+ACROSS = 3  # panels side by side
+SMOOTHED = 9  # rows averaged into one point
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run: the return of each seed along its steps, and the share of them that is done."""
+
+    panel: str
+    name: str
+    steps: Num[np.ndarray, " rows"]
+    returns: Float[np.ndarray, "rows seeds"]
+    done: float = 1.0
+
+
+def save(lines: Sequence[Line], path: Path, *, title: str, footnote: str = "") -> None:
+    """Writes the picture; the same lines give the same file."""
+    import matplotlib
+
+    checked(path).parent.mkdir(parents=True, exist_ok=True)
+    figure = draw(lines, title=title, footnote=footnote)
+    with matplotlib.rc_context({"svg.hashsalt": "sociarium", "svg.fonttype": "path"}):
+        undated = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+        figure.savefig(path, dpi=200, facecolor=PAPER, metadata=undated)
+
+
+def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":
+    """The interquartile mean over seeds with its bootstrap interval, against steps."""
+    from matplotlib.figure import Figure
+
+    begun = [line for line in lines if len(line.steps)]
+    panels = list(dict.fromkeys(line.panel for line in begun))
+    names = list(dict.fromkeys(line.name for line in lines))
+    down, across = max(1, -(-len(panels) // ACROSS)), min(max(len(panels), 2), ACROSS)
+    width, height = 3.6 * across + 0.5, 3.0 * down + 1.45
+    figure = Figure(figsize=(width, height))
+    grid = figure.subplots(down, across, squeeze=False)
+    figure.subplots_adjust(
+        left=0.62 / width,
+        right=0.985,
+        top=1 - 1.05 / height,
+        bottom=0.95 / height,
+        hspace=0.52,
+        wspace=0.24,
+    )
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _panel(axes, panel, [line for line in lines if line.panel == panel], names)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("collective return", color=INK, fontsize=9)
+    figure.text(0.02, 1 - 0.35 / height, title, fontsize=14, fontweight="bold", color=INK)
+    shown = [name for name in names if any(line.name == name for line in begun)]
+    _legend(figure, shown, names, 1 - 0.62 / height)
+    missing = [name for name in dict.fromkeys(line.panel for line in lines) if name not in panels]
+    notes = [footnote] if footnote else []
+    notes.append("Interquartile mean over seeds, 95% bootstrap interval")
+    if missing:
+        notes[-1] += f"; not begun: {', '.join(missing).replace('_', ' ')}"
+    for row, note in enumerate(reversed(notes)):
+        figure.text(0.02, (0.07 + 0.16 * row) / height, f"{note}.", fontsize=7, color=FAINT)
+    return figure
+
+
+def smoothed(
+    returns: Float[np.ndarray, "rows seeds"],
+) -> Float[np.ndarray, "rows seeds"]:
+    """Means over neighbouring rows; rows in which no episode ended count nothing."""
+    reach = SMOOTHED // 2
+    windows = [returns[max(0, row - reach) : row + reach + 1] for row in range(len(returns))]
+    counted = [np.isfinite(window).sum(0) for window in windows]
+    totals = [np.nansum(window, 0) for window in windows]
+    return np.array(
+        [
+            np.where(n > 0, t / np.maximum(n, 1), np.nan)
+            for n, t in zip(counted, totals, strict=True)
+        ]
+    )
+
+
+def band(
+    returns: Float[np.ndarray, "rows seeds"], resamples: int = 1000
+) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, "2 rows"]]:
+    """The interquartile mean over seeds, row by row, and its interval."""
+    lot = np.random.default_rng(0)
+    which = lot.integers(returns.shape[1], size=(resamples, returns.shape[1]))
+    draws = iqm(returns[:, which])
+    return iqm(returns), np.percentile(draws, MIDDLE, axis=1)
+
+
+def _panel(axes: Any, panel: str, lines: Sequence[Line], names: Sequence[str]) -> None:
+    for line in lines:
+        if not len(line.steps):
+            continue
+        colour = COLOURS[names.index(line.name) % len(COLOURS)]
+        returns = smoothed(line.returns)
+        whole = np.isfinite(returns).all(1)
+        if not whole.any():
+            continue
+        steps = line.steps[whole] / 1e6
+        middle, (low, high) = band(returns[whole])
+        axes.plot(steps, middle, color=colour, linewidth=1.6)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
+        if line.done < 1:
+            axes.plot(steps[-1:], middle[-1:], "o", color=colour, markersize=4)
+    axes.set_title(panel.replace("_", " "), fontsize=10, color=INK, loc="left")
+    axes.set_xlim(left=0)
+    label = "\n".join(["million environment steps", *_lacking(lines)])
+    axes.set_xlabel(label, color=INK, fontsize=8)
+    axes.tick_params(colors=INK, labelsize=8, length=3, width=0.8)
+    axes.grid(axis="y", color="#ebebeb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(FAINT)
+
+
+def _lacking(lines: Sequence[Line]) -> list[str]:
+    """What there is to say of a panel's runs that have not come to their end."""
+    begun = [line for line in lines if len(line.steps)]
+    unfinished = [f"{line.name} {line.done:.0%}" for line in begun if line.done < 1]
+    missing = [line.name for line in lines if not len(line.steps)]
+    said = [f"unfinished: {', '.join(unfinished)}"] if unfinished else []
+    return said + ([f"not begun: {', '.join(missing)}"] if missing else [])
+
+
+def _legend(figure: "Figure", shown: Sequence[str], names: Sequence[str], height: float) -> None:
+    from matplotlib.lines import Line2D
+
+    keys = [Line2D([], [], color=COLOURS[names.index(n) % len(COLOURS)]) for n in shown]
+    figure.legend(
+        keys,
+        shown,
+        loc="center left",
+        bbox_to_anchor=(0.015, height),
+        ncols=max(1, len(shown)),
+        frameon=False,
+        fontsize=9,
+        borderaxespad=0,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )

@@ -1,0 +1,67 @@
+"""How trained policies do when they fill a world: returns and cooperation, seed by seed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.arena.batch import Batch, Tell
+from sociarium.core.environment import Environment
+from sociarium.metrics.bootstrap import Estimate, over_seeds
+from sociarium.players.roster import Seat
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What each seed's policy earned and did, playing with copies of itself."""
+
+    returns: Float[np.ndarray, "seeds episodes"]  # of all players together
+    acts: Float[np.ndarray, "seeds episodes"]  # opportunities to cooperate taken
+    refusals: Float[np.ndarray, "seeds episodes"]  # and passed up
+
+    @property
+    def collective(self) -> Estimate:
+        """The return of all players together."""
+        return over_seeds(self.returns)
+
+    @property
+    def cooperation(self) -> float:
+        """Acts for each opportunity, over all seeds and episodes; 0 without any."""
+        chances = float(self.acts.sum() + self.refusals.sum())
+        return float(self.acts.sum()) / chances if chances else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {
+            "collective": self.collective.as_dict(),
+            "cooperation": self.cooperation,
+            "by_seed": self.returns.mean(1).tolist(),
+            "acts": float(self.acts.mean()),
+            "refusals": float(self.refusals.mean()),
+            "episodes": self.returns.shape[1],
+        }
+
+
+def learned(
+    env: Environment[Any, Any],
+    folder: str,
+    seeds: tuple[int, ...],
+    *,
+    episodes: int = 20,
+    seed: int = 1_000_000,
+    tell: Tell = lambda played, steps: None,
+) -> Learned:
+    """Plays each seed's policy in all seats, each in episodes of its own."""
+    spec = env.cooperation
+    acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
+    kinds = [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
+    seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)
+    sums = Batch(env, kinds, seating, seed=seed).sums((*acts, *refusals), tell)
+    shape = (len(seeds), episodes)
+
+    def total(names: tuple[str, ...]) -> Float[np.ndarray, "seeds episodes"]:
+        parts = [np.asarray(sums.done[name]).sum(1) for name in names]
+        return np.sum(parts, axis=0).reshape(shape) if parts else np.zeros(shape)
+
+    return Learned(np.asarray(sums.raw).sum(1).reshape(shape), total(acts), total(refusals))

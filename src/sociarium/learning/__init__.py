@@ -1,0 +1,1 @@
+"""Make players better: algorithms, preferences, runs."""

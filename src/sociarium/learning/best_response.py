@@ -1,0 +1,140 @@
+"""Best responses: what one learner does among frozen others, and what it leaves to them.
+
+A learner sits in the first seat, the others are scripts or stored policies that never change. What
+it learns to do is (nearly) the best that a selfish player can do there, so it tells whether
+defecting pays; playing alone tells whether the learner would do as badly without any others.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import horizon
+from sociarium.core import random
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
+from sociarium.learning import preferences, presets
+from sociarium.learning.cohort import Cohort
+from sociarium.learning.ppo import Ppo, PpoTrainer
+from sociarium.players import roster
+
+SETTINGS: Mapping[str, Any] = {
+    "lanes": 32,
+    "steps": 128,
+    "epochs": 4,
+    "minibatches": 8,
+    "learning_rate": 1e-3,
+}
+SETTLED = 0.25  # the last part of a training, whose episodes are counted
+
+Tell = Callable[[int, int], None]  # is told the updates made and the updates to make
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a player in the first seat earned and what each of the others did beside it."""
+
+    own: Float[np.ndarray, " samples"]  # by seed of a learner, by episode of a script
+    others: Float[np.ndarray, " samples"]  # mean return of the others; zero where there are none
+
+
+def best_responses(
+    env: Environment[Any, Any],
+    others: str,
+    *,
+    discounts: Sequence[float] = (0.99,),
+    seeds: Sequence[int] = (0,),
+    steps: int = 500_000,
+    settings: Mapping[str, Any] = SETTINGS,
+    params: Any = None,
+    tell: Tell = lambda done, updates: None,
+) -> list[Response]:
+    """One response for each discount, every seed trained for `steps` steps of its own."""
+    chairs = seats_beside(env, others)
+    numbers, _ = presets.numbers("ippo", settings)
+    updates = max(4, -(-steps // (numbers.lanes * numbers.steps)))
+    least = round(horizon(env.params() if params is None else params) * numbers.lanes / SETTLED)
+    if updates * numbers.lanes * numbers.steps < least:
+        raise BadArgument(
+            f"{steps:,} steps end too early to count whole episodes of {env.id or env}; give at "
+            f"least {least:,}"
+        )
+    numbers = dataclasses.replace(numbers, updates=updates)
+    members = [(discount, seed) for discount in discounts for seed in seeds]
+    devices = next(n for n in (len(jax.local_devices()), 1) if numbers.lanes % n == 0)
+    trainer = PpoTrainer(env, numbers, params=params, others=chairs, devices=devices)
+    cohort = Cohort(
+        trainer,
+        [random.key(seed) for _, seed in members],
+        [_patient(numbers, discount) for discount, _ in members],
+        [preferences.Selfish()] * len(members),
+        devices,
+    )
+    returns = _trained(cohort, env.players, updates, tell)
+    own, beside = (
+        returns[:, 0],
+        returns[:, 1:].mean(1) if chairs else np.zeros(len(members)),
+    )
+    shape = (len(discounts), len(seeds))
+    return [Response(*pair) for pair in zip(own.reshape(shape), beside.reshape(shape), strict=True)]
+
+
+def scripted_response(
+    env: Environment[Any, Any],
+    seat: str,
+    others: str,
+    *,
+    episodes: int = 30,
+    seed: int = 0,
+    params: Any = None,
+) -> Response:
+    """The same of a script (or any pure player) in the first seat."""
+    (chair,) = roster.parse(seat)
+    chairs = (chair, *seats_beside(env, others))
+    kinds = tuple(dict.fromkeys(chairs))
+    row = np.array([kinds.index(kind) for kind in chairs])
+    batch = Batch(env, kinds, np.tile(row, (episodes, 1)), seed=seed, params=params)
+    returns = np.asarray(batch.sums().raw, np.float64)
+    beside = returns[:, 1:].mean(1) if len(chairs) > 1 else np.zeros(episodes)
+    return Response(returns[:, 0], beside)
+
+
+def seats_beside(env: Environment[Any, Any], others: str) -> tuple[roster.Seat, ...]:
+    """The chairs of the others; a single seat string fills them all."""
+    chairs = roster.parse(others)
+    if len(chairs) == 1:
+        chairs *= env.players - 1
+    if len(chairs) != env.players - 1:
+        raise BadArgument(
+            f"One learner among {env.players} players has {env.players - 1} others; given "
+            f"{len(chairs)} in {others!r}"
+        )
+    return chairs
+
+
+def _patient(numbers: Ppo, discount: float) -> Ppo:
+    return dataclasses.replace(numbers, discount=discount)
+
+
+def _trained(
+    cohort: Cohort, players: int, updates: int, tell: Tell
+) -> Float[np.ndarray, "members players"]:
+    """Mean returns by seat over the episodes at the end of the training."""
+    learners = cohort.begin()
+    total = np.zeros((len(cohort.keys), players))
+    episodes = np.zeros((len(cohort.keys), 1))
+    tell(0, updates)
+    for update in range(updates):
+        learners, report = cohort.update(learners)
+        tally = jax.device_get(report.tally)
+        if update >= (1 - SETTLED) * updates:
+            total += tally.returns
+            episodes += tally.episodes[:, None]
+        tell(update + 1, updates)
+    return total / episodes

@@ -1,0 +1,168 @@
+"""Is it a dilemma? What makes a world's selfish learners fail, found by best responses.
+
+The others are scripted: no, half or all of them cooperate. Whether a response cooperates is read
+from what it leaves to the others, between what a scripted defector and a scripted cooperator leave
+in the same seat. Alone, there is nobody to wrong: who fails there fails in time, not socially.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sociarium import catalogue
+from sociarium.learning.best_response import Response, best_responses, scripted_response
+from sociarium.metrics.bootstrap import Estimate, over_episodes
+
+COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
+DISCOUNTS = (0.9, 0.99, 0.997)
+PATIENT = 0.997
+KIND = 0.5  # of the way from what a defector leaves to what a cooperator leaves
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Responses beside some others: of learners by discount, and of the two scripts."""
+
+    cooperating: int  # of the others
+    learners: dict[float, Response]
+    cooperator: Response
+    defector: Response
+
+    def kindness(self, discount: float) -> Estimate | None:
+        """Where the learner stands between defector (0) and cooperator (1) in what it leaves."""
+        span = self.cooperator.others.mean() - self.defector.others.mean()
+        if span <= 0:
+            return None
+        left = (self.learners[discount].others - self.defector.others.mean()) / span
+        return over_episodes(left)
+
+    def gain(self, discount: float) -> Estimate:
+        """What the learner earns above the scripted cooperator in its place."""
+        return over_episodes(self.learners[discount].own - self.cooperator.own.mean())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One world's row of the table."""
+
+    world: str
+    players: int
+    settings: dict[str, Setting]  # none, half, all
+    solo: dict[float, Response]
+    solo_cooperator: Response
+    solo_defector: Response
+
+    @property
+    def failure(self) -> str:
+        """Which kind of failure a patient selfish learner meets."""
+        kind = {name: self.cooperates(name, PATIENT) for name in self.settings}
+        if kind["all"] and kind["none"]:
+            return "none: it pays to cooperate whatever the others do"
+        if kind["all"]:
+            return "coordination: it pays to cooperate if the others do"
+        if kind["none"]:
+            return "social: it pays to cooperate only if the others do not"
+        return "social: it pays to defect whatever the others do"
+
+    @property
+    def impatience(self) -> str:
+        """Whether a learner alone does worse for being impatient."""
+        best = max(response.own.mean() for response in self.solo.values())
+        worst = self.solo[min(self.solo)].own.mean()
+        if best <= 0:
+            return "nothing to earn alone"
+        return "intertemporal" if worst < 0.8 * best else "no"
+
+    def cooperates(self, setting: str, discount: float) -> bool:
+        """Whether the learner leaves the others more than half of what a cooperator would."""
+        found = self.settings[setting].kindness(discount)
+        return found is not None and found.mean > KIND
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {
+            "world": self.world,
+            "players": self.players,
+            "failure": self.failure,
+            "impatience": self.impatience,
+            "settings": {
+                name: {
+                    "cooperating": setting.cooperating,
+                    "cooperator": _told(setting.cooperator),
+                    "defector": _told(setting.defector),
+                    "learner": {
+                        str(discount): {
+                            **_told(response),
+                            "kindness": _shown(setting.kindness(discount)),
+                            "gain": _shown(setting.gain(discount)),
+                        }
+                        for discount, response in setting.learners.items()
+                    },
+                }
+                for name, setting in self.settings.items()
+            },
+            "solo": {
+                "cooperator": _told(self.solo_cooperator),
+                "defector": _told(self.solo_defector),
+                "learner": {str(d): _told(response) for d, response in self.solo.items()},
+            },
+        }
+
+
+def verdict(
+    world: str,
+    *,
+    discounts: Sequence[float] = DISCOUNTS,
+    seeds: Sequence[int] = (0, 1),
+    steps: int = 500_000,
+    episodes: int = 30,
+    tell: Tell = lambda stage: None,
+) -> Verdict:
+    """Trains best responses beside no, half and all cooperators, and alone."""
+    env = catalogue.make(world)
+
+    def trained(env: Any, others: str, what: str) -> dict[float, Response]:
+        def told(done: int, updates: int) -> None:
+            tell(f"{what}: update {done} of {updates}")
+
+        found = best_responses(
+            env, others, discounts=discounts, seeds=seeds, steps=steps, tell=told
+        )
+        return dict(zip(discounts, found, strict=True))
+
+    @cache
+    def setting(cooperating: int) -> Setting:
+        others = " ".join([COOPERATOR] * cooperating + [DEFECTOR] * (beside - cooperating))
+        return Setting(
+            cooperating,
+            trained(env, others, f"{cooperating} of {beside} others cooperate"),
+            scripted_response(env, COOPERATOR, others, episodes=episodes),
+            scripted_response(env, DEFECTOR, others, episodes=episodes),
+        )
+
+    beside = env.players - 1
+    counts = {"none": 0, "half": (beside + 1) // 2, "all": beside}
+    settings = {name: setting(cooperating) for name, cooperating in counts.items()}
+    alone = catalogue.make(world, players=1)
+    return Verdict(
+        env.id,
+        env.players,
+        settings,
+        trained(alone, "", "alone"),
+        scripted_response(alone, COOPERATOR, "", episodes=episodes),
+        scripted_response(alone, DEFECTOR, "", episodes=episodes),
+    )
+
+
+def _told(response: Response) -> dict[str, Any]:
+    return {
+        "own": _shown(over_episodes(response.own)),
+        "others": _shown(over_episodes(response.others)),
+    }
+
+
+def _shown(found: Estimate | None) -> dict[str, float] | None:
+    return None if found is None else found.as_dict()

@@ -1,0 +1,402 @@
+"""The run folder: what was asked, with what it ran, and the figures on the way.
+
+`manifest.json` says what the run is, without traces of the machine's user (no environment
+variables, absolute paths or host names); `metrics.jsonl` has one row for each report; `tensorboard`
+has the same figures as event files if tensorboardX is installed; `checkpoints` is kept by
+`learning.checkpoints`.
+"""
+
+import dataclasses
+import enum
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import logging
+import math
+import os
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra
+from sociarium.learning.checkpoints import sync_folder, write_durably
+
+PARTS = ("sociarium", "jax", "jaxlib", "equinox", "optax", "numpy")
+FIXED = ("config", "seeds", "versions", "devices", "git", "started")
+MANIFEST, METRICS, CHECKPOINTS, EVENTS = (
+    "manifest.json",
+    "metrics.jsonl",
+    "checkpoints",
+    "tensorboard",
+)
+# A path from the root, a home or a drive: a word, or what follows a colon, = or comma in one.
+_ABSOLUTE = re.compile(r"(?<![^\s:=,])(?:~?/(?!/)|[A-Za-z]:[\\/])[^\s?*,;&]+")
+
+log = logging.getLogger(__name__)
+
+
+class RunFolder:
+    """One run on disk: `begin` it or `resume` it, then `report`, `update` and `close`.
+
+    `tensorboard` asks for event files (True), refuses them (False) or takes them where they can be
+    written (None).
+    """
+
+    def __init__(self, path: str | Path, tensorboard: bool | None = None) -> None:
+        self.path = Path(path)
+        self.metrics = self.path / METRICS
+        self.checkpoints = self.path / CHECKPOINTS
+        installed = importlib.util.find_spec("tensorboardX") is not None
+        if tensorboard and not installed:
+            raise MissingExtra("tensorboardX", "learning")
+        self._draws = installed if tensorboard is None else tensorboard
+        self._events: Tensorboard | None = None
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        return read_manifest(self.path)
+
+    def begin(self, config: Any, seeds: Sequence[int]) -> None:
+        """Writes the manifest of a new run; `config` is a dataclass or a mapping."""
+        taken = [n for n in (MANIFEST, METRICS, CHECKPOINTS) if (self.path / n).exists()]
+        if taken:
+            raise BadArgument(
+                f"{self.path} already holds a run ({taken[0]} is there); give --resume to go on "
+                "with it, or another folder"
+            )
+        now = _now()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
+        self._write_manifest(
+            {
+                "config": plain(config),
+                "seeds": plain(list(seeds)),
+                "versions": versions(),
+                "devices": devices(),
+                "git": git_hash(),
+                "started": now,
+                "updated": now,
+                "resumed": [],
+                "finished": False,
+            }
+        )
+        if self._draws:
+            self._events = Tensorboard(self.path / EVENTS)
+
+    def expect(self, config: Any) -> None:
+        """Refuses a config that is not the one the run began with."""
+        _same(self.path, self.manifest["config"], plain(config))
+
+    def resume(self, step: int, config: Any = None) -> None:
+        """Goes on after this step: later figures are dropped, and another config is refused."""
+        if config is not None:
+            self.expect(config)
+        manifest = self.manifest
+        for what, now in (("versions", versions()), ("devices", devices())):
+            if manifest[what] != now:
+                change = f"{what} {manifest[what]} and goes on with {now}"
+                log.warning("%s began with %s: its last bits may differ.", self.path, change)
+        resumed = [*manifest["resumed"], {"time": _now(), "step": step}]
+        self.update(resumed=resumed, finished=False)
+        self.rewind(step)
+        if self._draws:
+            self._events = Tensorboard(self.path / EVENTS, after=step)
+
+    def update(self, **facts: Any) -> None:
+        """Notes facts in the manifest, such as `finished=True`, and that the run is alive."""
+        fixed = [name for name in facts if name in FIXED]
+        if fixed:
+            raise BadArgument(f"{fixed[0]} of a run does not change; begin another run")
+        self._write_manifest({**self.manifest, **plain(facts), "updated": _now()})
+
+    def report(self, step: int, figures: Mapping[str, Any]) -> None:
+        """Appends one row of numbers, or arrays of them; those not finite are written as null."""
+        arrays = {name: _figures(name, value) for name, value in figures.items()}
+        row = {
+            "step": int(step),
+            **{name: _finite(array) for name, array in arrays.items()},
+        }
+        _append(self.metrics, json.dumps(row, allow_nan=False).encode() + b"\n")
+        if self._events is not None:
+            self._events.write(step, arrays)
+
+    def rewind(self, step: int) -> None:
+        """Drops all rows after a step, and the half of one that a killed run may have left."""
+        if self.metrics.exists():
+            kept = [line for line, row in _rows(self.metrics) if row["step"] <= step]
+            _replace(self.metrics, b"".join(line + b"\n" for line in kept))
+
+    def close(self) -> None:
+        """Closes the event file; everything else is on disk already."""
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+
+    def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        _replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+
+
+class Tensorboard:
+    """Event files for TensorBoard; with `after`, all that was drawn beyond that step is hidden.
+
+    Files are numbered, because the usual names hold the host's.
+    """
+
+    def __init__(self, folder: Path, after: int | None = None) -> None:
+        try:
+            board = importlib.import_module("tensorboardX")
+        except ImportError as error:
+            raise MissingExtra("tensorboardX", "learning") from error
+        self._event, self._summary = (
+            board.proto.event_pb2,
+            board.proto.summary_pb2.Summary,
+        )
+        numbers = [int(file.name.split(".")[3]) for file in folder.glob("events.out.tfevents.*")]
+        number = max(numbers, default=-1) + 1
+        self.path = folder / f"events.out.tfevents.{number:010d}.sociarium"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._records = board.RecordWriter(str(self.path))
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
+        self._put(file_version="brain.Event:2")
+        if after is not None:
+            log_type = self._event.SessionLog
+            self._put(step=after + 1, session_log=log_type(status=log_type.START))
+
+    def write(self, step: int, figures: Mapping[str, np.ndarray]) -> None:
+        """One point for each number; those of an array are numbered below its name."""
+        points = [
+            self._summary.Value(tag="/".join([name, *map(str, place)]), simple_value=array[place])
+            for name, array in figures.items()
+            for place in np.ndindex(array.shape)
+        ]
+        self._put(step=int(step), summary=self._summary(value=points))
+
+    def close(self) -> None:
+        """Ends the file."""
+        self._records.close()
+
+    def _put(self, **content: Any) -> None:
+        try:
+            event = self._event.Event(wall_time=time.time(), **content)
+            self._records.write(event.SerializeToString())
+            self._records.flush()
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The manifest of a run folder."""
+    file = Path(path) / MANIFEST
+    try:
+        return json.loads(file.read_bytes())
+    except OSError as error:
+        raise CannotRead(
+            f"{path} holds no run: {file} cannot be read ({error.strerror}). Give the folder of a "
+            "run, or begin one there without --resume"
+        ) from error
+    except ValueError as error:
+        raise CannotRead(f"{file} is damaged: {error}") from error
+
+
+def read_metrics(path: str | Path) -> dict[str, np.ndarray]:
+    """The figures of a run folder by name, rows first; not a number where a row has none."""
+    file = Path(path) / METRICS if Path(path).is_dir() else Path(path)
+    if not file.exists():
+        raise CannotRead(f"There are no figures: {file} does not exist. Give the folder of a run")
+    rows = [row for _, row in _rows(file)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _column(name, [row.get(name) for row in rows], file) for name in names}
+
+
+def read_end(path: str | Path) -> dict[str, np.ndarray]:
+    """What the figures of a run came to: their means over the last tenth of its rows."""
+    rows = read_metrics(path)
+    if not rows:
+        raise CannotRead(f"{path} has no figures yet; train it further")
+    last = max(1, len(rows["step"]) // 10)
+    end = {}
+    for name, column in rows.items():
+        known = np.isfinite(column[-last:])
+        total = np.where(known, column[-last:], 0).sum(0)
+        count = known.sum(0)
+        end[name] = np.where(count, total / np.maximum(count, 1), np.nan)
+    return end
+
+
+def plain(value: Any, place: str = "config") -> Any:
+    """A config as JSON, with absolute paths cut to what lies below the working directory."""
+    match value:
+        case enum.Enum():
+            return value.name
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case PurePath() | str() if PurePath(value).is_absolute():
+            return _nearby(str(value))
+        case PurePath() | str():
+            return _ABSOLUTE.sub(lambda found: _nearby(found[0]), str(value))
+        case Mapping():
+            return {str(name): plain(part, f"{place}.{name}") for name, part in value.items()}
+        case list() | tuple():
+            return [plain(part, f"{place}[{i}]") for i, part in enumerate(value)]
+        case np.ndarray() | np.generic() | jax.Array():
+            return plain(np.asarray(value).tolist(), place)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return plain({field.name: getattr(value, field.name) for field in fields}, place)
+    raise BadArgument(
+        f"{place} is a {type(value).__name__}, which has no place in a manifest; give numbers, "
+        "strings, lists and mappings"
+    )
+
+
+def versions() -> dict[str, str | None]:
+    """Of Python and of what a run is computed with; None for what is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for part in PARTS:
+        try:
+            found[part] = importlib.metadata.version(part)
+        except importlib.metadata.PackageNotFoundError:
+            found[part] = None
+    return found
+
+
+def devices() -> dict[str, Any]:
+    """The kind and the number of devices that arrays may lie on."""
+    kind = jax.devices()[0].device_kind
+    return {"backend": jax.default_backend(), "kind": kind, "count": jax.device_count()}
+
+
+def git_hash() -> dict[str, Any] | None:
+    """The commit of the working directory and whether files differ from it, if it has one."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], capture_output=True, text=True, check=True, timeout=20
+        )
+        return done.stdout.strip()
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        return {"commit": commit, "changed": bool(git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _nearby(path: str) -> str:
+    """A path below the working directory from there, any other by its last name."""
+    full = Path(path).expanduser()
+    here = Path.cwd()
+    return full.relative_to(here).as_posix() if full.is_relative_to(here) else full.name
+
+
+def _same(path: Path, old: Any, new: Any) -> None:
+    if old != new:
+        changed = "; ".join(_changes(old, new))
+        raise BadArgument(
+            f"{path} holds a run with another config: {changed}. Give the same, or another folder"
+        )
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    """A few words on each value that is not the same in both."""
+    for name in dict.fromkeys([*old, *new]):
+        was, now = old.get(name, "not given"), new.get(name, "not given")
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            yield from _changes(was, now, f"{place}{name}.")
+        elif was != now:
+            yield f"{place}{name} was {was}, is {now}"
+
+
+def _figures(name: str, value: Any) -> np.ndarray:
+    array = np.asarray(jax.device_get(value))
+    if not (jnp.issubdtype(array.dtype, jnp.number) or array.dtype == bool):
+        raise BadArgument(f"The figure {name} must be numbers; given {value!r}")
+    whole = jnp.issubdtype(array.dtype, jnp.integer) or array.dtype == bool
+    return array.astype(np.int64 if whole else np.float64)
+
+
+def _finite(array: np.ndarray) -> Any:
+    """The same as lists of numbers, None where they are not finite."""
+    numbers = array.astype(object)
+    numbers[~np.isfinite(array)] = None
+    return numbers.tolist()
+
+
+def _column(name: str, values: list[Any], file: Path) -> np.ndarray:
+    shape = next((np.shape(value) for value in values if value is not None), ())
+    filled = [np.full(shape, np.nan) if value is None else value for value in values]
+    try:
+        column = np.array(filled)
+        return column if column.dtype.kind in "if" else column.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise CannotRead(f"{name} in {file} is not of one shape in all rows: {error}") from error
+
+
+def _rows(file: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each whole line and what it says; a half-written last one is passed over."""
+    *lines, last = file.read_bytes().split(b"\n")
+    for number, line in enumerate([*lines, last], start=1):
+        try:
+            row = json.loads(line)
+            row["step"]
+        except (ValueError, TypeError, KeyError):
+            if line:
+                log.warning("Line %d of %s is not whole and is passed over.", number, file)
+        else:
+            yield line, row
+
+
+def _append(file: Path, line: bytes) -> None:
+    """All of the line or nothing of it, on the disk before this returns."""
+    try:
+        with open(file, "ab", buffering=0) as out:
+            before = out.seek(0, os.SEEK_END)
+            try:
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[out.write(rest) :]
+                os.fsync(out.fileno())
+            except OSError:
+                out.truncate(before)
+                raise
+    except OSError as error:
+        raise CannotWrite(file, error) from error
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """The file with these bytes, or as it was."""
+    writing = file.with_name(f".{file.name}.writing")
+    try:
+        write_durably(writing, data)
+        writing.replace(file)
+        sync_folder(file.parent)
+    except OSError as error:
+        writing.unlink(missing_ok=True)
+        raise CannotWrite(file, error) from error

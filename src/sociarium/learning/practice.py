@@ -1,0 +1,208 @@
+"""Where learners play: lanes of a world, their wishes, and frozen players in the other seats.
+
+Learners sit in the first seats. Whatever the algorithm, practice goes on the same way: see, choose,
+step; an episode that ends starts over.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
+from sociarium.arena.rollout import horizon
+from sociarium.arena.seating import Places, Population, places
+from sociarium.core import random
+from sociarium.core.environment import Environment, View
+from sociarium.core.errors import BadArgument
+from sociarium.core.events import worth
+from sociarium.learning.preferences import Preference
+from sociarium.players.roster import Seat
+
+PHASES = 16  # groups of lanes, spread evenly over the length of an episode
+
+
+def number(default: float | int) -> Any:
+    """A field of an algorithm's numbers that may be swept with `vmap`."""
+    return eqx.field(converter=jnp.float32, default=default)
+
+
+class Place(eqx.Module):
+    """Where practice stands, lane by lane."""
+
+    lanes: LanesState
+    view: View
+    legal: Bool[Array, "lanes players actions"]
+    first: Int[Array, " lanes"]  # steps after which the first episode is cut short
+    wishes: Any  # what the preference remembers
+    minds: list[Any]  # what the frozen players remember
+
+
+class Tally(eqx.Module):
+    """Sums over whole episodes that ended and over all steps; add two to count both."""
+
+    episodes: Float[Array, ""]
+    returns: Float[Array, " players"]  # raw points of the whole episodes
+    steps: Float[Array, ""]
+    acts: Float[Array, " players"]  # opportunities to cooperate taken
+    refusals: Float[Array, " players"]  # and passed up
+
+
+class Report(eqx.Module):
+    """What an update of any algorithm tells."""
+
+    tally: Tally
+    losses: dict[str, Float[Array, ""]]
+
+
+class Outcome(eqx.Module):
+    """What a step brought the learners; the final view is valid where the lane ended."""
+
+    utility: Float[Array, "lanes learners"]
+    terminated: Bool[Array, " lanes"]
+    truncated: Bool[Array, " lanes"]
+    final_state: Any
+    final_view: View
+    tally: Tally
+
+
+class Practice:
+    """`n` lanes of a world in which all seats learn, or all but those of `others`, the last."""
+
+    def __init__(
+        self, env: Environment[Any, Any], n: int, others: Sequence[Seat] = (), first: int = 0
+    ) -> None:
+        if len(others) >= env.players:
+            raise BadArgument(f"{len(others)} others leave no seat to learn in {env.players} seats")
+        self.env, self.n, self.others, self.first = env, n, tuple(others), first
+        self.learners = env.players - len(others)
+        self.table = Lanes(env, n)
+        kinds = tuple(dict.fromkeys(others))
+        self.frozen = Population(env, kinds)
+        seating = np.array([-1] * self.learners + [kinds.index(seat) for seat in others])
+        chairs = places(np.tile(seating, (n, 1)), len(kinds), devices=1)
+        self.places: Places = tuple(map(jnp.asarray, chairs))
+
+    def begin(self, key: Any, params: Any, preference: Preference) -> Place:
+        """The start; lanes are cut short once so that they stand all over an episode."""
+        lanes = self.table.start(key, params, self.first)
+        phase = (self.first + jnp.arange(self.n)) % PHASES + 1
+        remembered = preference.begin(self.env.players)
+        return Place(
+            lanes=lanes,
+            view=self.table.view(lanes, params),
+            legal=self.legal(lanes.state, params),
+            first=phase * horizon(params) // PHASES,
+            wishes=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered),
+            minds=self.frozen.begin(_episode_keys(lanes), self.places),
+        )
+
+    def legal(self, state: Any, params: Any) -> Bool[Array, "lanes players actions"]:
+        """What everybody may do in these states."""
+        return jax.vmap(self.env.legal, (0, None))(state, params)
+
+    def words(self, place: Place) -> UInt32[Array, "lanes learners"]:
+        """The word from which each learner may draw its next action."""
+
+        def lane(key: Any) -> UInt32[Array, " learners"]:
+            moves = jax.random.fold_in(key, random.PLAYER_MOVES)
+            seats = jnp.arange(self.learners)
+            return jax.vmap(lambda seat: random.bits(jax.random.fold_in(moves, seat)))(seats)
+
+        return jax.vmap(lane)(self.table.keys(place.lanes))
+
+    def complete(
+        self, place: Place, actions: Int[Array, "lanes learners"]
+    ) -> tuple[Int[Array, "lanes players"], list[Any]]:
+        """The learners' actions with those of the frozen players, and what these remember then."""
+        if not self.places:
+            return actions, place.minds
+        keys = self.table.keys(place.lanes)
+        all_actions, minds = self.frozen.act(
+            keys, place.view, place.legal, self.places, place.minds
+        )
+        return all_actions.at[:, : self.learners].set(actions), minds
+
+    def step(
+        self,
+        place: Place,
+        actions: Int[Array, "lanes players"],
+        minds: list[Any],
+        params: Any,
+        preference: Preference,
+        progress: Float[Array, ""],
+    ) -> tuple[Place, Outcome]:
+        """Everybody acts; `progress` is the share of the training that is done."""
+        stopped = (place.lanes.episode == 0) & (place.lanes.length + 1 >= place.first)
+        lanes, transition, view = self.table.step(place.lanes, actions, params, stopped)
+        ended = transition.truncated | transition.terminated
+        wants = jax.vmap(preference.wants, (0, 0, None))
+        utility, wishes = wants(transition.reward, place.wishes, progress)
+        blank = preference.begin(self.env.players)
+        wishes = jax.tree.map(lambda old, new: _where(ended, new[None], old), wishes, blank)
+        outcome = Outcome(
+            utility=utility[:, : self.learners],
+            terminated=transition.terminated,
+            truncated=transition.truncated,
+            final_state=transition.final_state,
+            final_view=transition.final_view,
+            tally=self._tally(transition, ended & (place.lanes.episode > 0)),
+        )
+        return Place(
+            lanes=lanes,
+            view=view,
+            legal=self.legal(lanes.state, params),
+            first=place.first,
+            wishes=wishes,
+            minds=self._renewed(minds, lanes, ended),
+        ), outcome
+
+    def _renewed(
+        self, minds: list[Any], lanes: LanesState, ended: Bool[Array, " lanes"]
+    ) -> list[Any]:
+        """Frozen players forget where an episode ended."""
+        if not self.places:
+            return minds
+
+        def forget() -> list[Any]:
+            blank = self.frozen.begin(_episode_keys(lanes), self.places)
+            return [
+                jax.tree.map(
+                    lambda b, m, at=at: _where(ended[at // self.env.players], b, m), new, old
+                )
+                for new, old, at in zip(blank, minds, self.places, strict=True)
+            ]
+
+        return jax.lax.cond(ended.any(), forget, lambda: minds)
+
+    def _tally(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> Tally:
+        spec = self.env.cooperation
+        returns = jnp.where(whole[:, None], transition.episode_return, 0.0).sum(0)
+        return Tally(
+            episodes=whole.sum().astype(jnp.float32),
+            returns=returns,
+            steps=jnp.float32(len(whole)),
+            acts=self._done(transition, spec.acts if spec else ()),
+            refusals=self._done(transition, spec.refusals if spec else ()),
+        )
+
+    def _done(self, transition: LanesTransition, names: Sequence[str]) -> Float[Array, " players"]:
+        players = self.env.players
+        specs = {spec.name: spec for spec in self.env.event_specs}
+        each = [
+            jax.vmap(lambda e, name=name: worth(e, specs[name], players))(transition.events[name])
+            for name in names
+        ]
+        return sum((lane.sum(0) for lane in each), jnp.zeros(players))
+
+
+def _episode_keys(lanes: LanesState) -> Any:
+    return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)
+
+
+def _where(mask: Bool[Array, " n"], yes: Array, no: Array) -> Array:
+    return jnp.where(mask.reshape(-1, *[1] * (no.ndim - 1)), yes, no)

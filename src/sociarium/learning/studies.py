@@ -1,0 +1,101 @@
+"""Published experiments as tables of runs, each cell a plan with its own run folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sociarium.core.errors import UnknownName
+from sociarium.learning.folder import MANIFEST, read_manifest
+from sociarium.learning.training import Plan
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One line of one panel: a run of several seeds."""
+
+    panel: str  # a world
+    line: str  # what differs within a panel
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        """What its run folder is called."""
+        return f"{self.panel}-{self.line}".replace(" ", "_").lower()
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment to repeat: what it shows, where it was published, and its runs in order."""
+
+    title: str
+    source: str
+    cells: tuple[Cell, ...]
+
+
+# World: lanes, steps between updates, millions of steps, seeds.
+_SCALE = {
+    "coins": (256, 64, 2.0, 4),
+    "harvest_open": (64, 128, 3.0, 2),
+    "clean_up": (64, 128, 3.0, 2),
+    "harvest_closed": (64, 128, 3.0, 2),
+    "harvest_partnership": (64, 128, 3.0, 2),
+    "coop_mining": (64, 128, 3.0, 2),
+    "mushrooms": (64, 128, 3.0, 2),
+    "gift_refinement": (64, 128, 3.0, 2),
+    "pd_arena": (64, 128, 3.0, 2),
+}
+_METHODS: Mapping[str, tuple[str, str]] = {
+    "selfish": ("ippo", "selfish"),
+    "common": ("ippo", "common"),
+    "SVO 90": ("ippo", "svo:90"),
+    "MAPPO": ("mappo", "common"),
+    "exchange": ("ippo", "exchange:1..1/n"),
+}
+_ANGLES = ("0", "22.5", "45", "67.5", "90")
+
+
+def _cell(world: str, line: str, algorithm: str, preference: str) -> Cell:
+    lanes, steps, millions, seeds = _SCALE[world]
+    settings: dict[str, Any] = {"lanes": lanes, "steps": steps}
+    plan = Plan(
+        algorithm,
+        f"{world}-v0",
+        preference,
+        steps=int(millions * 1e6),
+        seeds=tuple(range(seeds)),
+        settings=settings,
+    )
+    return Cell(world, line, plan)
+
+
+STUDIES = {
+    "socialjax:fig2": Study(
+        "Collective return while learning",
+        "SocialJax (Guo et al., 2025), figure 2: nine dilemmas, selfish and prosocial learners",
+        tuple(_cell(world, line, *method) for line, method in _METHODS.items() for world in _SCALE),
+    ),
+    "socialjax:table2": Study(
+        "Collective return by social value orientation",
+        "SocialJax (Guo et al., 2025), table 2: the angle of the wish from own points to others'",
+        tuple(
+            _cell(world, f"SVO {angle}", "ippo", f"svo:{angle}")
+            for world in _SCALE
+            for angle in _ANGLES
+        ),
+    ),
+}
+
+
+def find(name: str) -> Study:
+    """The study of this name."""
+    if name not in STUDIES:
+        raise UnknownName("study", name, tuple(STUDIES))
+    return STUDIES[name]
+
+
+def state_of(folder: Path) -> str:
+    """`finished`, `unfinished` or `not begun`."""
+    if not (folder / MANIFEST).exists():
+        return "not begun"
+    return "finished" if read_manifest(folder)["finished"] else "unfinished"

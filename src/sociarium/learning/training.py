@@ -1,0 +1,287 @@
+"""A run: plan it, train it, write it down; stop it any time and go on where it was."""
+
+import dataclasses
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from sociarium import catalogue
+from sociarium.core import random
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.learning import checkpoints, preferences, presets
+from sociarium.learning.cohort import Cohort
+from sociarium.learning.folder import RunFolder, read_manifest
+from sociarium.networks import stored
+from sociarium.players import roster
+
+ROWS = 200  # of figures in a whole run, about
+WEIGHTS = "weights"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained: an algorithm in a world, what its learners want, and for how long."""
+
+    algorithm: str
+    world: str
+    preference: str = ""  # empty: the algorithm's own
+    steps: int = 1_000_000  # of the environment, for each seed
+    seeds: tuple[int, ...] = (0,)
+    players: int | None = None
+    others: str = ""  # frozen players in the last seats; the rest learn
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a run is, and how it does: its last figures, by name."""
+
+    step: int
+    steps: int
+    steps_per_s: float  # of the environment, all seeds together; 0 until that is known
+    figures: Mapping[str, Any]
+
+
+Tell = Callable[[Standing], None]
+
+
+class Training:
+    """The learners of a plan, and everything needed to go on."""
+
+    def __init__(self, plan: Plan, devices: int | None = None) -> None:
+        if plan.steps < 1 or not plan.seeds or len(set(plan.seeds)) < len(plan.seeds):
+            raise BadArgument(
+                f"A run needs steps and different seeds; given {plan.steps} and {plan.seeds}"
+            )
+        self.env: Environment[Any, Any] = catalogue.make(plan.world, players=plan.players)
+        self.plan = dataclasses.replace(
+            plan,
+            world=self.env.id,
+            preference=plan.preference or presets.find(plan.algorithm).preference,
+        )
+        numbers, trainer = presets.numbers(plan.algorithm, plan.settings)
+        self.each_update = numbers.lanes * numbers.steps
+        if min(numbers.lanes, numbers.steps) < 1:
+            raise BadArgument(
+                f"lanes and steps are 1 or more; given {numbers.lanes} and {numbers.steps}"
+            )
+        self.updates = -(-plan.steps // self.each_update)
+        numbers = dataclasses.replace(numbers, updates=self.updates)
+        self.numbers = numbers
+        wish = preferences.parse(self.plan.preference, self.env.players)
+        devices = _dividing(numbers.lanes, devices or len(jax.local_devices()))
+        others = roster.parse(plan.others)
+        keys = [random.key(seed) for seed in plan.seeds]
+        self.cohort = Cohort(
+            trainer(self.env, numbers, others=others, devices=devices),
+            keys,
+            [numbers] * len(keys),
+            [wish] * len(keys),
+            devices,
+        )
+        self.done = 0  # updates
+
+    @cached_property
+    def learners(self) -> Any:
+        """Everybody who learns, one along the leading axis for each seed."""
+        return self.cohort.begin()
+
+    @cached_property
+    def window(self) -> Any:
+        """Sums of what the updates since the last row of figures told."""
+        return _nothing(self.cohort, self.learners)
+
+    @property
+    def step(self) -> int:
+        """Environment steps that each seed has made."""
+        return self.done * self.each_update
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Everything that decides what is learned, as the manifest of a run has it."""
+        return {**dataclasses.asdict(self.plan), "numbers": self.settings}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The algorithm's numbers and its network's design as plain values."""
+        made = self.numbers
+        shown = {f.name: getattr(made, f.name) for f in dataclasses.fields(made)}
+        design = dataclasses.asdict(made.design)
+        shown.pop("design", None)
+        shown = {k: v.item() if isinstance(v, jax.Array) else v for k, v in shown.items()}
+        return {**shown, **design}
+
+    def update(self) -> dict[str, Any] | None:
+        """One update of every seed, and a row of figures if one is due."""
+        self.learners, report = self.cohort.update(self.learners)
+        report = jax.device_get(report)
+        self.window = jax.tree.map(np.add, self.window, (report.tally, report.losses, 1.0))
+        self.done += 1
+        if self.done % max(1, self.updates // ROWS) and self.done < self.updates:
+            return None
+        row = figures(*self.window)
+        self.window = jax.tree.map(np.zeros_like, self.window)
+        return row
+
+    def save(self, folder: Path, keep: int) -> None:
+        """A checkpoint from which training goes on bit for bit."""
+        tree = (self.learners, self.window)
+        checkpoints.save(folder, self.step, tree, {"updates": self.done}, keep)
+
+    def restore(self, folder: Path) -> bool:
+        """Goes back to the newest whole checkpoint, if there is one."""
+        place = checkpoints.latest(folder)
+        if place is None:
+            return False
+        learners, self.window = checkpoints.load(place, (self.learners, self.window))
+        self.learners = self.cohort.placed(learners)
+        self.done = checkpoints.about(place)["updates"]
+        return True
+
+    def weights(self, member: int) -> Any:
+        """What one seed has learned."""
+        return jax.tree.map(lambda x: np.asarray(x)[member], self.learners.weights)
+
+    def export(self, folder: Path) -> None:
+        """Leaves each seed's policy for others to play with."""
+        for member, seed in enumerate(self.plan.seeds):
+            stored.save(
+                folder / WEIGHTS / f"seed-{seed}",
+                self.weights(member),
+                self.numbers.design,
+                self.env,
+                algorithm=self.plan.algorithm,
+                preference=self.plan.preference,
+                seed=seed,
+                steps=self.step,
+            )
+
+
+def train(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    checkpoint_every: float = 60.0,
+    keep: int = checkpoints.KEEP,
+    seconds: float = float("inf"),
+    tensorboard: bool | None = None,
+    tell: Tell = lambda standing: None,
+) -> bool:
+    """Trains into a run folder; whether it came to the end.
+
+    It stops early after `seconds`, at Ctrl-C and when terminated, always with a checkpoint to
+    `resume` from; what is lost at worst is the time since the last one, `checkpoint_every` seconds.
+    """
+    started = saved = begun = time.monotonic()
+    training = Training(plan)
+    with RunFolder(folder, tensorboard) as run:
+        if resume:
+            run.expect(training.config)
+            training.restore(run.checkpoints)
+            run.resume(training.step)
+        else:
+            run.begin(training.config, plan.seeds)
+        first, row = training.done, None
+        with _patience(lambda: training.done > first) as asked:
+            while training.done < training.updates:
+                due = training.update()
+                if due is not None:
+                    run.report(training.step, due)
+                row = due or row or figures(*training.window)
+                now = time.monotonic()
+                begun = now if training.done == first + 1 else begun  # when all is compiled
+                played = (training.done - first - 1) * training.each_update * len(plan.seeds)
+                pace = played / (now - begun) if played else 0.0
+                tell(Standing(training.step, plan.steps, pace, row))
+                over, enough = training.done == training.updates, asked or now - started > seconds
+                if over or enough or now - saved > checkpoint_every:
+                    training.save(run.checkpoints, keep)
+                    training.export(run.path)
+                    run.update()
+                    saved = time.monotonic()
+                if asked and not over:
+                    raise KeyboardInterrupt
+                if enough and not over:
+                    return False
+        training.export(run.path)
+        run.update(finished=True)
+    if asked:
+        raise KeyboardInterrupt
+    return True
+
+
+def plan_of(folder: str | Path) -> Plan:
+    """The plan that a run folder was begun with."""
+    config = read_manifest(folder)["config"]
+    try:
+        known = {f.name: config[f.name] for f in dataclasses.fields(Plan)}
+        return Plan(**{**known, "seeds": tuple(known["seeds"])})
+    except (KeyError, TypeError) as error:
+        raise CannotRead(f"{folder} is no run of `sociarium train`: {error}") from error
+
+
+def figures(tally: Any, losses: Mapping[str, Any], updates: Any) -> dict[str, Any]:
+    """What sums over some updates say, each an array over seeds; not a number where none ended."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        returns = tally.returns / tally.episodes[:, None]
+        chances = tally.acts.sum(1) + tally.refusals.sum(1)
+        each = 1000 / tally.steps  # a thousand steps, the length of most episodes
+        return {
+            "return": returns.sum(1),
+            "returns": returns,
+            "episodes": tally.episodes,
+            "cooperation": tally.acts.sum(1) / chances,
+            "acts": tally.acts.sum(1) * each,
+            "refusals": tally.refusals.sum(1) * each,
+            **{name: total / updates for name, total in losses.items()},
+        }
+
+
+def _nothing(cohort: Cohort, learners: Any) -> Any:
+    """Empty sums of what updates report."""
+    _, report = jax.eval_shape(cohort.update, learners)
+    empty = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), (report.tally, report.losses))
+    return (*empty, np.zeros(()))
+
+
+def _dividing(lanes: int, devices: int) -> int:
+    """As many devices as share the lanes evenly."""
+    return next(n for n in range(min(devices, lanes), 0, -1) if lanes % n == 0)
+
+
+@contextmanager
+def _patience(worth_it: Callable[[], bool]) -> Iterator[list[int]]:
+    """The signals to stop that came while it lasts: a first one is noted, if it is worth it."""
+    asked: list[int] = []
+    before = {}
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(number, before[number])
+        if not worth_it():
+            signal.raise_signal(number)
+        asked.append(number)
+        log.warning("Saving after this update; ask again to stop at once.")
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, note)
+    except ValueError:  # not in the main thread, where nobody presses Ctrl-C
+        pass
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""Torsos, recurrent cores, heads and the format of stored weights."""

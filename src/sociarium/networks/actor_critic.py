@@ -1,0 +1,148 @@
+"""A policy and a judge of situations, with one set of weights for all seats or one for each."""
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+from sociarium.core.environment import View
+from sociarium.core.specs import ViewSpec
+from sociarium.networks.critics import Critic, Sees, Sight, critic
+from sociarium.networks.layers import Head, head
+from sociarium.networks.recurrence import Core, Through, core
+from sociarium.networks.torsos import FEATURES, Torso, torso
+
+NEVER = -1e9  # the logit of what is not legal
+
+
+class Design(eqx.Module):
+    """What fixes the shape of a network."""
+
+    torso: Literal["lean", "paper"] = eqx.field(static=True, default="lean")
+    core: Literal["none", "lstm", "gru"] = eqx.field(static=True, default="none")
+    critic_sees: Sees = eqx.field(static=True, default="own")
+    shared: bool = eqx.field(static=True, default=True)  # one set of weights for all seats
+
+
+class ActorCritic(eqx.Module):
+    """Features of what is seen, a memory, a policy head, and a value head or a critic apart.
+
+    Arrays have the axes (time, *batch, seat, ...), a memory (*batch, seat, ...). Weights of their
+    own for each seat have a leading seat axis and play through `each_seat`.
+    """
+
+    torso: Torso
+    core: Core
+    policy: Head
+    value: Head | Critic
+
+    def read(
+        self, view: View, fresh: Bool[Array, "time *batch"], memory: Any
+    ) -> tuple[Float[Array, "time *batch seats features"], Any]:
+        """Features after the memory, and the memory after the last step.
+
+        Steps marked `fresh` begin an episode, with an empty memory.
+        """
+        features = self.torso(view.cells, view.own)
+        if isinstance(self.core, Through):
+            return features, memory
+
+        def step(memory: Any, now: Any) -> Any:
+            x, fresh = now
+            blank = fresh[..., None, None]
+            out, memory = self.core(x, jax.tree.map(lambda m: jnp.where(blank, 0.0, m), memory))
+            return memory, out
+
+        memory, features = jax.lax.scan(step, memory, (features, fresh))
+        return features, memory
+
+    def logits(
+        self,
+        features: Float[Array, "*batch seats features"],
+        legal: Bool[Array, "*batch seats actions"],
+    ) -> Float[Array, "*batch seats actions"]:
+        """How much each action is favoured; what is not legal, never."""
+        return jnp.where(legal, self.policy(features), NEVER)
+
+    def worth(
+        self,
+        features: Float[Array, "*batch seats features"],
+        sight: Sight,
+        seats: Int[Array, " seats"],
+    ) -> Float[Array, "*batch seats"]:
+        """What the situation is worth to each seat."""
+        if isinstance(self.value, Head):
+            return self.value(features)[..., 0]
+        return self.value(sight, seats)
+
+
+class EachSeat:
+    """Plays `ActorCritic` weights, shared by all seats or with a leading seat axis."""
+
+    def __init__(self, shared: bool, seats: int) -> None:
+        self.shared, self.seats = shared, jnp.arange(seats)
+
+    def read(
+        self, weights: ActorCritic, view: View, fresh: Bool[Array, "time *batch"], memory: Any
+    ) -> tuple[Float[Array, "time *batch seats features"], Any]:
+        """As `ActorCritic.read`."""
+        if self.shared:
+            return weights.read(view, fresh, memory)
+
+        def one(weights: ActorCritic, cells: Array, own: Array, memory: Any) -> Any:
+            view = View(cells[..., None, :, :, :], own[..., None, :])
+            memory = jax.tree.map(lambda m: m[..., None, :], memory)
+            return jax.tree.map(lambda x: x[..., 0, :], weights.read(view, fresh, memory))
+
+        return jax.vmap(one, (0, -4, -2, -2), -2)(weights, view.cells, view.own, memory)
+
+    def logits(
+        self,
+        weights: ActorCritic,
+        features: Float[Array, "*batch seats features"],
+        legal: Bool[Array, "*batch seats actions"],
+    ) -> Float[Array, "*batch seats actions"]:
+        """As `ActorCritic.logits`."""
+        if self.shared:
+            return weights.logits(features, legal)
+        return jax.vmap(ActorCritic.logits, (0, -2, -2), -2)(weights, features, legal)
+
+    def worth(
+        self, weights: ActorCritic, features: Float[Array, "*batch seats features"], sight: Sight
+    ) -> Float[Array, "*batch seats"]:
+        """As `ActorCritic.worth`."""
+        if self.shared:
+            return weights.worth(features, sight, self.seats)
+
+        def one(weights: ActorCritic, features: Array, seat: Array) -> Array:
+            return weights.worth(features[..., None, :], sight, seat[None])[..., 0]
+
+        return jax.vmap(one, (0, -2, 0), -1)(weights, features, self.seats)
+
+
+def actor_critic(
+    key: Key[Array, ""], design: Design, spec: ViewSpec, players: int, actions: int, facts: int
+) -> ActorCritic:
+    """New weights for one player, or for all who share them."""
+    k_torso, k_core, k_policy, k_value = jax.random.split(key, 4)
+    if design.critic_sees == "own":
+        value = head(k_value, FEATURES, 1, 1.0)
+    else:
+        value = critic(k_value, design.critic_sees, spec, players, actions, facts, design.torso)
+    return ActorCritic(
+        torso(k_torso, spec, design.torso),
+        core(k_core, FEATURES, design.core),
+        head(k_policy, FEATURES, actions, 0.01),
+        value,
+    )
+
+
+def drawn(
+    word: UInt32[Array, "*batch"], logits: Float[Array, "*batch actions"]
+) -> Int[Array, "*batch"]:
+    """An action with the chances that the logits give, from one random word."""
+    heaped = jnp.cumsum(jax.nn.softmax(logits), -1)
+    level = (word >> 9).astype(jnp.float32) * 2.0**-23 * heaped[..., -1]  # below the top
+    return (heaped <= level[..., None]).sum(-1).astype(jnp.int32)

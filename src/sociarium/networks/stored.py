@@ -1,0 +1,124 @@
+"""Policies on disk: weights as safetensors, and a JSON page on what they see and may do."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.numpy
+from safetensors import SafetensorError
+
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.networks.actor_critic import ActorCritic, Design, actor_critic
+from sociarium.networks.q_values import QDesign, QValues, q_values
+
+FORMAT = 1
+
+Weights = ActorCritic | QValues
+
+
+def save(
+    file: Path,
+    weights: Weights,
+    design: Design | QDesign,
+    env: Environment[Any, Any],
+    **about: Any,
+) -> None:
+    """Writes `file`.safetensors with all that acting needs, and `file`.json beside it."""
+    page = {
+        "format": FORMAT,
+        "world": env.id,
+        "players": env.players,
+        "actions": list(env.actions),
+        "view": dataclasses.asdict(env.view_spec),
+        "network": type(weights).__name__,
+        "design": dataclasses.asdict(design),
+        "seats": 0 if design.shared else len(jax.tree.leaves(weights)[0]),
+        **about,
+    }
+    tensors = {name: np.asarray(leaf) for name, leaf in _named(_acting(weights)).items()}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _put(file.with_suffix(".json"), json.dumps(page, indent=1).encode() + b"\n")
+        _put(file.with_suffix(".safetensors"), safetensors.numpy.save(tensors))
+    except OSError as error:
+        raise CannotWrite(file, error) from error
+
+
+def load(
+    file: Path, env: Environment[Any, Any], *, elsewhere: bool = False
+) -> tuple[Weights, dict[str, Any]]:
+    """The weights and their page; refused unless the world looks and acts as it did then.
+
+    `elsewhere` takes them to a world of another name, if at least what is seen and done fits.
+    """
+    try:
+        page = json.loads(file.with_suffix(".json").read_bytes())
+        stored = safetensors.numpy.load_file(file.with_suffix(".safetensors"))
+    except (OSError, ValueError, SafetensorError) as error:
+        raise CannotRead(f"{file} holds no policy that can be read: {error}") from error
+    try:
+        _check(file, page, env, elsewhere)
+        like = _acting(jax.eval_shape(lambda key: _new(key, page, env), jax.random.key(0)))
+        seats = (page["seats"],) if page["seats"] else ()
+    except (AttributeError, KeyError, TypeError) as error:
+        raise CannotRead(f"{file}.json is no page of a policy: {error!r}") from error
+    wanted = {name: (*seats, *leaf.shape) for name, leaf in _named(like).items()}
+    if {name: tensor.shape for name, tensor in stored.items()} != wanted:
+        raise CannotRead(f"{file}.safetensors does not hold the weights that its page describes")
+    leaves = [jnp.asarray(stored[name]) for name in wanted]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves), page
+
+
+def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weights:
+    """A network such as the page describes."""
+    spec, actions, design = env.view_spec, len(env.actions), page["design"]
+    if page["network"] == "QValues":
+        return q_values(
+            key, QDesign(**design), spec, actions, jnp.float32(0), jnp.float32(0), jnp.float32(0)
+        )
+    plain = Design(**{**design, "critic_sees": "own"})
+    return actor_critic(key, plain, spec, env.players, actions, 1)
+
+
+def _put(file: Path, data: bytes) -> None:
+    """All of the file at once, so that whoever plays it meanwhile reads the old or the new."""
+    writing = file.with_name(f".{file.name}.writing")
+    try:
+        writing.write_bytes(data)
+        writing.replace(file)
+    finally:
+        writing.unlink(missing_ok=True)
+
+
+def _acting(weights: Any) -> Any:
+    """The weights without a judge, which is of no use to whoever plays."""
+    if isinstance(weights, ActorCritic):
+        return eqx.tree_at(lambda w: w.value, weights, None)
+    return weights
+
+
+def _named(tree: Any) -> dict[str, Any]:
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {jax.tree_util.keystr(path).removeprefix("."): leaf for path, leaf in leaves}
+
+
+def _check(file: Path, page: Any, env: Environment[Any, Any], elsewhere: bool) -> None:
+    if page.get("format") != FORMAT:
+        raise CannotRead(f"{file} has format {page.get('format')}; this version reads {FORMAT}")
+    here = {
+        "world": env.id,
+        "actions": list(env.actions),
+        "view": json.loads(json.dumps(dataclasses.asdict(env.view_spec))),
+    }
+    for what, found in here.items():
+        if page[what] != found and not (what == "world" and elsewhere):
+            shown = f": {page[what]} against {found}" if what != "view" else ""
+            hint = " Give ?elsewhere=1 to play there all the same." if what == "world" else ""
+            raise BadArgument(f"{file} was trained with another {what}{shown}.{hint}")

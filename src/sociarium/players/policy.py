@@ -1,0 +1,91 @@
+"""A trained policy in a seat: `policy:<run folder>`, or `policy:<run folder>?seed=3&greedy=1`."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium.core import random
+from sociarium.core.environment import Environment, View
+from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.networks import stored
+from sociarium.networks.actor_critic import ActorCritic, drawn
+from sociarium.networks.q_values import QValues, best
+
+WEIGHTS = "weights"
+
+
+class Valuer:
+    """Plays stored action values: always the legal action that is worth most."""
+
+    def __init__(self, weights: QValues) -> None:
+        self.weights = weights
+
+    def begin(self, key: Key[Array, ""]) -> tuple[()]:
+        """Nothing to remember."""
+        return ()
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """The best of the legal actions."""
+        worth = self.weights.worth(self.weights(view.cells, view.own))
+        return best(worth, legal).astype(jnp.int32), memory
+
+
+class Policy:
+    """Plays stored weights as they played in training, or always the likeliest action."""
+
+    def __init__(self, weights: ActorCritic, greedy: bool = False) -> None:
+        self.weights, self.greedy = weights, greedy
+
+    def begin(self, key: Key[Array, ""]) -> Any:
+        """An empty memory."""
+        return self.weights.core.begin(1)
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """One of the legal actions."""
+        seen = View(view.cells[None, None], view.own[None, None])
+        features, memory = self.weights.read(seen, jnp.zeros(1, bool), memory)
+        logits = self.weights.logits(features[0], legal[None])[0]
+        if self.greedy:
+            return jnp.argmax(logits).astype(jnp.int32), memory
+        return drawn(random.bits(key), logits), memory
+
+
+def policy(
+    folder: str,
+    env: Environment[Any, Any],
+    seed: int = -1,
+    seat: int = -1,
+    greedy: int = 0,
+    elsewhere: int = 0,
+) -> Policy | Valuer:
+    """The policy that a run left for one of its seeds, the first if none is named."""
+    files = sorted(Path(folder, WEIGHTS).glob("seed-*.safetensors"), key=_seed)
+    if not files:
+        raise CannotRead(
+            f"{folder} has no trained weights ({WEIGHTS}/seed-*.safetensors). Give the folder of a "
+            "finished run, as in policy:runs/coins"
+        )
+    seeds = [_seed(file) for file in files]
+    if seed >= 0 and seed not in seeds:
+        raise BadArgument(f"{folder} has the seeds {', '.join(map(str, seeds))}; given seed={seed}")
+    file = files[seeds.index(seed) if seed >= 0 else 0].with_suffix("")
+    weights, page = stored.load(file, env, elsewhere=bool(elsewhere))
+    if page["seats"]:
+        if not 0 <= seat < page["seats"]:
+            raise BadArgument(
+                f"{folder} has weights of its own for each of {page['seats']} seats: say which, as "
+                f"in ?seat=0"
+            )
+        weights = jax.tree.map(lambda x: x[seat], weights)
+    return Valuer(weights) if isinstance(weights, QValues) else Policy(weights, bool(greedy))
+
+
+def _seed(file: Path) -> int:
+    return int(file.stem.removeprefix("seed-"))

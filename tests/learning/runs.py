@@ -1,0 +1,51 @@
+"""Small runs for tests, and a program that trains one to be killed, or on several devices."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from sociarium.learning.training import Plan, Training, train
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"lanes": 4, "steps": 16, "minibatches": 2, "epochs": 1}
+REPLAYED = {"lanes": 4, "steps": 16, "capacity": 256, "batch": 8, "fits": 2, "warm_up": 100}
+EACH = 4 * 16  # environment steps of an update
+LONG = 60  # updates of the run that is killed
+
+
+def small(algorithm: str = "ippo", updates: int = 6, **changes: Any) -> Plan:
+    """A run of a few updates with two seeds."""
+    settings = {**(REPLAYED if algorithm == "rainbow" else SMALL), **changes.pop("settings", {})}
+    plan = {"preference": "svo:90", "seeds": (0, 1), "steps": updates * EACH, **changes}
+    return Plan(algorithm, "coins-v0", settings=settings, **plan)
+
+
+def environment(devices: int) -> dict[str, str]:
+    """Variables for a program of its own with so many devices and the tests' compilations."""
+    return {
+        **os.environ,
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+    }
+
+
+def one_update(file: Path, devices: int) -> None:
+    """Leaves what an update on so many devices makes of the weights, and what it reports."""
+    training = Training(small(settings={"lanes": 8}), devices)
+    assert training.cohort.mesh.size == devices
+    learners, report = training.cohort.update(training.learners)
+    leaves = jax.tree.leaves((learners.weights, learners.moments, report))
+    np.savez(file, *map(np.asarray, leaves))
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    if len(sys.argv) == 2:
+        train(small(updates=LONG), place, resume=place.exists(), checkpoint_every=0.0)
+    for devices in map(int, sys.argv[2:]):
+        one_update(place / f"{devices}.npz", devices)

@@ -1,0 +1,209 @@
+"""Practice: lanes all over an episode, honest tallies, and frozen players as in the arena."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.arena.rollout import rollout
+from sociarium.core import random
+from sociarium.core.errors import BadArgument
+from sociarium.learning import practice, preferences
+from sociarium.learning.practice import Practice
+from sociarium.players import roster
+from sociarium.players.roster import Seat
+from tests.toys.echo import Echo
+from tests.toys.taking import Taking
+
+HORIZON = 6
+
+
+class Diary:
+    """Does something else in every step, by its key, its chair, and how long it has lived."""
+
+    def __init__(self, actions):
+        self.actions = actions
+
+    def begin(self, key):
+        return random.bits(key), jnp.uint32(0)
+
+    def act(self, key, view, legal, memory):
+        born, age = memory
+        action = (born + age + random.bits(key)) % jnp.uint32(self.actions)
+        return action.astype(jnp.int32), (born, age + 1)
+
+
+class Still:
+    """Stays."""
+
+    def begin(self, key):
+        return ()
+
+    def act(self, key, view, legal, memory):
+        return jnp.int32(0), ()
+
+
+@pytest.fixture(autouse=True)
+def diarists(monkeypatch):
+    """Everybody but the idle writes a diary."""
+
+    def player(seat, env):
+        return Still() if seat.kind == "idle" else Diary(len(env.actions))
+
+    monkeypatch.setattr(roster, "player", player)
+
+
+def practised(env, lanes, others, steps, wish="selfish", chosen=None, seed=0):
+    """What everybody did and what it brought, with axes (time, lane, ...), and the start.
+
+    The learners do what is `chosen` for each step, or stay.
+    """
+    params = env.params(horizon=HORIZON)
+    place = Practice(env, lanes, others)
+    preference = preferences.parse(wish, env.players)
+    if chosen is None:
+        chosen = np.zeros((steps, lanes, place.learners), np.int32)
+
+    @jax.jit
+    def play(key, chosen):
+        start = place.begin(key, params, preference)
+
+        def step(now, chosen):
+            actions, minds = place.complete(now, chosen)
+            after, outcome = place.step(now, actions, minds, params, preference, jnp.float32(0))
+            return after, (actions, now.lanes.episode, now.view, outcome)
+
+        return start, jax.lax.scan(step, start, chosen)[1]
+
+    return jax.device_get(play(random.key(seed), jnp.asarray(chosen)))
+
+
+def ends_of(outcome, lane):
+    return (np.flatnonzero(outcome.truncated[:, lane] | outcome.terminated[:, lane]) + 1).tolist()
+
+
+def test_lanes_begin_all_over_an_episode_and_only_whole_ones_count():
+    steps = 3 * HORIZON
+    _, (_, episode, _, outcome) = practised(Echo(players=1), 20, (), steps)
+    for lane in range(20):
+        first = max(1, (lane % practice.PHASES + 1) * HORIZON // practice.PHASES)
+        assert ends_of(outcome, lane) == [end for end in range(first, steps + 1, HORIZON)]
+    assert {end for lane in range(16) for end in ends_of(outcome, lane)[:1]} == set(range(1, 7))
+    ended = outcome.truncated & (episode > 0)
+    np.testing.assert_array_equal(outcome.tally.episodes, ended.sum(1))
+    assert not outcome.tally.episodes[:HORIZON].any()
+    assert not outcome.tally.returns[:HORIZON].any()
+
+
+def test_a_practice_of_later_lanes_is_part_of_the_whole():
+    env, wish = Echo(players=2), preferences.Selfish()
+    params = env.params(horizon=HORIZON)
+
+    @jax.jit
+    def begun(key):
+        return [
+            Practice(env, n, first=first).begin(key, params, wish) for n, first in ((5, 0), (3, 2))
+        ]
+
+    whole, part = begun(random.key(0))
+    np.testing.assert_array_equal(part.first, whole.first[2:])
+    np.testing.assert_array_equal(part.view.cells, whole.view.cells[2:])
+
+
+def test_tallies_are_plain_counts(monkeypatch):
+    monkeypatch.setattr(practice, "PHASES", 1)  # so that the first episode is whole, too
+    env, lanes = Taking(players=3), 1
+    frozen = roster.parse("random*2")
+    _, (_, _, _, outcome) = practised(env, lanes, frozen, 2 * HORIZON)
+    params = env.params(horizon=HORIZON)
+    first, second = (
+        [
+            rollout(env, "idle random*2", lane=lane, number=number, params=params)[0]
+            for lane in range(lanes)
+        ]
+        for number in (0, 1)
+    )
+    tally = jax.tree.map(lambda x: x.sum(0), outcome.tally)
+    assert tally.episodes == lanes and tally.steps == lanes * 2 * HORIZON
+    np.testing.assert_allclose(tally.returns, sum(episode.raw.sum(0) for episode in second))
+    for name, found in (("stayed", tally.acts), ("took", tally.refusals)):
+        happened = [row.actor for e in (*first, *second) for row in e.events if row.kind == name]
+        np.testing.assert_array_equal(found, np.bincount(happened, minlength=3))
+    assert 0 < tally.refusals[1] < lanes * 2 * HORIZON and tally.refusals[0] == 0
+
+
+def test_a_world_that_knows_no_cooperation_has_none_counted():
+    env = Taking(players=1)
+    env.cooperation = None
+    _, (_, _, _, outcome) = practised(env, 2, (), 1)
+    assert not outcome.tally.acts.any() and not outcome.tally.refusals.any()
+
+
+def test_frozen_players_act_as_in_the_arena_and_forget_at_the_end(monkeypatch):
+    monkeypatch.setattr(practice, "PHASES", 2)  # lanes end at different times
+    env, lanes = Echo(players=4), 2
+    others = roster.parse("random script:a random")  # two of a kind, not side by side
+    _, (actions, episode, _, _) = practised(env, lanes, others, 3 * HORIZON, seed=5)
+    params = env.params(horizon=HORIZON)
+    seats = "idle random script:a random"
+    for lane, number, length in ((0, 0, HORIZON // 2), (0, 1, HORIZON), (1, 1, HORIZON)):
+        alone, _ = rollout(env, seats, seed=5, lane=lane, number=number, params=params)
+        mine = actions[:, lane][episode[:, lane] == number]
+        assert len(mine) == length
+        np.testing.assert_array_equal(mine, alone.actions[:length])
+        assert len(np.unique(mine[:, 1:])) > 1
+
+
+def test_learners_sit_in_the_first_seats_and_do_as_they_chose():
+    env = Echo(players=3)
+    chosen = np.random.default_rng(0).integers(4, size=(4, 2, 2)).astype(np.int32)
+    _, (actions, _, view, outcome) = practised(env, 2, roster.parse("idle"), 4, chosen=chosen)
+    np.testing.assert_array_equal(actions[..., :2], chosen)
+    assert not actions[..., 2].any()
+    right = view.cells[..., 0, 0, 0] == actions
+    np.testing.assert_array_equal(outcome.utility, right[..., :2])
+    last = outcome.final_view.cells[..., 0, 0, 0]
+    np.testing.assert_array_equal(
+        last[outcome.truncated], outcome.final_state.colour[outcome.truncated]
+    )
+    assert outcome.truncated.any() and not (last == view.cells[..., 0, 0, 0]).all()
+
+
+def test_wishes_start_over_where_an_episode_ends():
+    env, lanes, steps = Taking(players=2), 3, 3 * HORIZON
+    chosen = np.random.default_rng(0).integers(2, size=(steps, lanes, 2)).astype(np.int32)
+    _, (_, _, _, outcome) = practised(env, lanes, (), steps, "inequity:5,0.05", chosen)
+    wish = preferences.parse("inequity:5,0.05", 2)
+    points = chosen - 2.0 * chosen[..., ::-1]
+    for lane in range(lanes):
+        lately = np.zeros(2)
+        for step in range(steps):
+            lately = preferences.FADING * lately + points[step, lane]
+            gap = lately[::-1] - lately
+            envy, guilt = np.maximum(gap, 0), np.maximum(-gap, 0)
+            wanted = points[step, lane] - float(wish.alpha) * envy - float(wish.beta) * guilt
+            np.testing.assert_allclose(outcome.utility[step, lane], wanted, atol=1e-4)
+            if outcome.truncated[step, lane]:
+                lately = np.zeros(2)
+
+
+def test_every_learner_and_step_has_a_word_of_its_own():
+    env = Echo(players=3)
+    place, params = Practice(env, 4, roster.parse("idle")), env.params()
+
+    @jax.jit
+    def words(key):
+        now = place.begin(key, params, preferences.Selfish())
+        later = eqx.tree_at(lambda p: p.lanes.length, now, now.lanes.length + 1)
+        return jnp.stack([place.words(now), place.words(later)])
+
+    found = np.asarray(words(random.key(0)))
+    assert found.shape == (2, 4, 2) and len(np.unique(found)) == found.size
+
+
+def test_others_must_leave_a_seat():
+    for others in (2, 3):
+        with pytest.raises(BadArgument, match=f"{others} others leave no seat"):
+            Practice(sociarium.make("coins"), 2, (Seat("idle"),) * others)

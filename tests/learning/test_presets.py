@@ -1,0 +1,58 @@
+"""Every algorithm of the table can be made, and settings are read as what they are."""
+
+import pytest
+
+import sociarium
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.learning import preferences, presets
+from sociarium.learning.cohort import Trainer
+
+
+@pytest.mark.parametrize("name", presets.ALGORITHMS)
+def test_every_preset_makes_a_trainer(name):
+    made, trainer = presets.numbers(name, {})
+    assert made.lanes > 0 and made.steps > 0
+    assert isinstance(trainer(sociarium.make("coins"), made), Trainer)
+    assert preferences.parse(presets.find(name).preference, 2)
+
+
+def test_what_is_set_wins_over_the_preset():
+    made, _ = presets.numbers("recppo", {"core": "gru", "lanes": 3})
+    assert (made.design.core, made.lanes) == ("gru", 3)
+    assert presets.numbers("recppo", {})[0].design.core == "lstm"
+
+
+def test_text_is_read_as_the_kind_of_value_it_replaces():
+    words = {"lanes": "1_024", "clip": "1e-1", "shared": "False", "core": "gru", "anneal": "1"}
+    settings = presets.parse_settings("ippo", words)
+    assert settings == {"lanes": 1024, "clip": 0.1, "shared": False, "core": "gru", "anneal": True}
+    made, _ = presets.numbers("ippo", settings)
+    assert made.lanes == 1024 and not made.design.shared
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ({"lanes": "many"}, "lanes must be a whole number; given 'many'"),
+        ({"clip": "little"}, "clip must be a number"),
+        ({"shared": "perhaps"}, "shared must be true or false"),
+    ],
+)
+def test_text_of_another_kind_is_refused(words, answer):
+    with pytest.raises(BadArgument, match=answer):
+        presets.parse_settings("ippo", words)
+
+
+def test_unknown_names_are_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="Did you mean mappo"):
+        presets.find("mapo")
+    with pytest.raises(UnknownName, match="Did you mean learning_rate"):
+        presets.parse_settings("ippo", {"learningrate": "1"})
+    with pytest.raises(UnknownName, match="setting of ippo"):
+        presets.numbers("ippo", {"updates": 3})
+    with pytest.raises(UnknownName, match="own, views, state"):
+        presets.numbers("ippo", {"critic_sees": "everything"})
+
+
+def test_every_preference_says_what_it_wants():
+    assert preferences.SUMMARIES.keys() == preferences.FORMS.keys()

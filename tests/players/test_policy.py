@@ -1,0 +1,170 @@
+"""Trained policies take seats: they play as they learned, only where they fit."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import rollout
+from sociarium.arena.seating import Population
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.learning.training import Training
+from sociarium.networks.actor_critic import drawn
+from sociarium.players.policy import policy
+from sociarium.players.roster import Seat, parse
+from tests.learning.runs import small
+
+KINDS = {
+    "plain": ("ippo", {}),
+    "recurrent": ("recppo", {"segment": 4, "critic_sees": "views"}),
+    "separate": ("ippo", {"shared": False, "core": "gru", "segment": 4}),
+}
+STEPS = 12
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def run(request, tmp_path_factory):
+    """A training that has not begun, and the folder of what it knows."""
+    algorithm, settings = KINDS[request.param]
+    training = Training(small(algorithm, settings=settings))
+    folder = tmp_path_factory.mktemp(request.param)
+    training.export(folder)
+    return training, folder
+
+
+def seats_of(training, folder, seed=0):
+    if training.numbers.design.shared:
+        return [Seat("policy", str(folder), (("seed", str(seed)),))] * 2
+    return [
+        Seat("policy", str(folder), (("seed", str(seed)), ("seat", str(seat)))) for seat in (0, 1)
+    ]
+
+
+@pytest.fixture(scope="module")
+def coins():
+    return sociarium.make("coins")
+
+
+def test_a_policy_does_in_its_seat_what_it_did_in_training(run, coins):
+    training, folder = run
+    learner = jax.tree.map(lambda x: x[1], training.learners)
+    trainer, place = training.cohort.trainer, learner.place
+
+    @jax.jit
+    def choose(learner):
+        view = jax.tree.map(lambda x: x[None], place.view)
+        features, _ = trainer.seats.read(learner.weights, view, learner.fresh[None], learner.memory)
+        logits = trainer.seats.logits(learner.weights, features[0], place.legal)
+        return drawn(trainer.practice.words(place), logits)
+
+    chosen = choose(learner)
+    chairs = seats_of(training, folder, seed=1)
+    kinds = list(dict.fromkeys(chairs))
+    lanes = jnp.arange(len(chosen))
+    where = tuple(
+        jnp.concatenate([lanes * 2 + s for s in (0, 1) if chairs[s] == kind]) for kind in kinds
+    )
+    population = Population(coins, kinds)
+
+    @jax.jit
+    def act(place):
+        keys = trainer.practice.table.keys(place.lanes)
+        minds = population.begin(place.lanes.key, where)
+        return population.act(keys, place.view, place.legal, where, minds)[0]
+
+    actions = act(place)
+    assert actions.tolist() == chosen.tolist()
+    assert len(set(np.asarray(actions).ravel().tolist())) > 1
+
+
+def test_policies_play_alone_and_in_batches(run, coins):
+    training, folder = run
+    chairs = seats_of(training, folder)
+    episode, _ = rollout(coins, " ".join(map(str, chairs)), lane=1, steps=STEPS)
+    kinds = list(dict.fromkeys(chairs))
+    seating = np.array([[kinds.index(chair) for chair in chairs]] * 3)
+    played = Batch(coins, kinds, seating, steps=STEPS).episodes()
+    assert len(played) == 3 and (played[1].actions == episode.actions).all()
+    assert not (played[0].actions == played[2].actions).all()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    Training(small(seeds=(3, 20))).export(folder)
+    return str(folder)
+
+
+def test_seeds_are_named_and_the_first_is_the_default(plain, coins):
+    first, other = policy(plain, coins), policy(plain, coins, seed=20)
+    leaves = [jax.tree.leaves(p.weights) for p in (first, policy(plain, coins, seed=3), other)]
+    assert all((a == b).all() for a, b in zip(*leaves[:2], strict=True))
+    assert any((a != b).any() for a, b in zip(*leaves[1:], strict=True))
+    with pytest.raises(BadArgument, match="seeds 3, 20; given seed=4"):
+        policy(plain, coins, seed=4)
+
+
+def test_a_greedy_policy_leaves_nothing_to_chance(plain, coins):
+    state = coins.reset(sociarium.key(0), coins.params())
+    view = jax.tree.map(lambda x: x[0], coins.observe(state, coins.params()))
+    legal = coins.legal(state, coins.params())[0]
+
+    def choices(player):
+        act = jax.vmap(lambda key: player.act(key, view, legal, player.begin(key))[0])
+        return set(act(jax.random.split(sociarium.key(1), 50)).tolist())
+
+    assert len(choices(policy(plain, coins, greedy=1))) == 1
+    assert len(choices(policy(plain, coins))) > 1
+    (seat,) = parse(f"policy:{plain}?seed=20&greedy=1")
+    assert seat.options == (("seed", "20"), ("greedy", "1"))
+
+
+def test_another_world_is_refused_unless_it_fits(plain, coins):
+    with pytest.raises(BadArgument, match=r"another world.*elsewhere"):
+        policy(plain, sociarium.make("clean_up"))
+    with pytest.raises(BadArgument, match="another actions"):
+        policy(plain, sociarium.make("clean_up"), elsewhere=1)
+    with pytest.raises(BadArgument, match="another view"):
+        policy(plain, sociarium.make("coins", players=3), elsewhere=1)
+    other = sociarium.make("coins")
+    other.id = "coins-v1"
+    with pytest.raises(BadArgument, match="coins-v0 against coins-v1"):
+        policy(plain, other)
+    assert policy(plain, other, elsewhere=1)
+
+
+def test_weights_of_each_seat_ask_which(tmp_path, coins):
+    Training(small(settings={"shared": False})).export(tmp_path)
+    with pytest.raises(BadArgument, match=r"each of 2 seats.*\?seat=0"):
+        policy(str(tmp_path), coins)
+    with pytest.raises(BadArgument, match="each of 2 seats"):
+        policy(str(tmp_path), coins, seat=2)
+    assert policy(str(tmp_path), coins, seat=1)
+
+
+def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
+    with pytest.raises(CannotRead, match="no trained weights"):
+        policy(str(tmp_path), coins)
+    Training(small(seeds=(0,))).export(tmp_path)
+    page = tmp_path / "weights" / "seed-0.json"
+    shown = json.loads(page.read_text())
+    page.write_text(json.dumps({**shown, "design": {**shown["design"], "core": "lstm"}}))
+    with pytest.raises(CannotRead, match="does not hold the weights"):
+        policy(str(tmp_path), coins)
+    page.write_text(json.dumps({**shown, "format": 99}))
+    with pytest.raises(CannotRead, match="format 99"):
+        policy(str(tmp_path), coins)
+    page.unlink()
+    with pytest.raises(CannotRead, match="can be read"):
+        policy(str(tmp_path), coins)
+    with pytest.raises(UnknownName, match="greedy"):
+        rollout(coins, f"policy:{plain}?greedily=1", steps=1)
+
+
+def test_frozen_policies_sit_beside_learners(plain):
+    training = Training(small(others=f"policy:{plain}?seed=20"))
+    assert training.update() is not None
