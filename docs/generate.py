@@ -19,14 +19,15 @@ from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import Frame, screening
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import WORLDS, Entry
+from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import page
 from sociarium.cli.reproduce import standing
 from sociarium.evaluation import cards
 from sociarium.evaluation.schelling import CONDITIONS
-from sociarium.learning.dilemmas import DISCOUNTS, PATIENT
+from sociarium.learning.dilemmas import DISCOUNTS
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate
-from sociarium.views import film, pixels
+from sociarium.views import film, pixels, tree
 
 DOCS = Path(__file__).parent
 MOMENTS = {
@@ -35,8 +36,13 @@ MOMENTS = {
     "clean_up": 230,
     "coop_mining": 260,
     "gift_refinement": 260,
+    "frontier_hard": 90,
+    "frontier_exploration": 200,
+    "frontier_procedural": 160,
+    "frontier_survival": 60,
 }
 LEARNED = ("results.md", "dilemmas.md")  # pages with tables of what learners came to
+SMALL = 10  # columns of a map that is drawn larger
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
 
@@ -61,8 +67,7 @@ def world_page(entry: Entry) -> str:
         "## Rules",
         "\n".join(f"- **{number}** {rule}" for number, rule in env.sheet.rules.items()),
         "\n\n".join(env.sheet.departures),
-        "## What kind of dilemma",
-        dilemma(entry),
+        *about(entry, env),
         "## Who plays",
         "Scripts act on their own view only. Seat them with `--seats`, as in "
         f'`sociarium watch {entry.family} --seats "{entry.cast}"`.',
@@ -70,24 +75,81 @@ def world_page(entry: Entry) -> str:
         *(moving if entry.family in FILMED else []),
         "## What players do",
         ", ".join(f"`{action}`" for action in env.actions)
-        + ". Action 0 is `stay`; moves are relative to the heading.",
+        + f". Action 0 is `stay`; moves are {_moves(env)}.",
         "## What players see",
-        f"A window of {view['rows']} x {view['cols']} cells, heading up, the player at row "
+        f"A window of {view['rows']} x {view['cols']} cells, {_up(env)} up, the player at row "
         f"{view['home'][0]} and column {view['home'][1]}. Private numbers: {own}.",
         table("plane", "codes, from 0", planes),
         "## What is recorded",
         table("event", "sentence", facts["events"]),
         table("gauge", "meaning", facts["gauges"]),
-        f"Cooperation is measured as acts per opportunity: {env.cooperation.meaning} "
-        f"({_names(env.cooperation.acts)} against {_names(env.cooperation.refusals)}).",
+        *measured(env),
         "## Parameters",
         "Every one is a leaf that can be changed by name and swept with `vmap`: "
         f'`sociarium.make("{entry.family}").params(horizon=500)`.',
         table("parameter", "default", {k: json.dumps(v) for k, v in facts["params"].items()}),
-        f'A new map of the same kind: `sociarium.make("{entry.family}", map_seed=7)`. '
-        "One of your own: `map=` and a drawing.",
+        *variants(entry),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def about(entry: Entry, env: Any) -> list[str]:
+    """What is known of a world beyond its rules: the dilemma in it, or its recipes and bounds."""
+    if entry.kind == "dilemma":
+        return ["## What kind of dilemma", dilemma(entry)]
+    recipes = {r.name: str(r).partition(": ")[2] for r in env.recipes}
+    finds = {
+        kind: "needs " + " and ".join(n) if n else "anybody" for kind, n in env.sources.items()
+    }
+    bounds = {
+        name: f"{bound.total:g}: {', '.join(f'{n} {e}' for e, n in bound.executions.items() if n)}"
+        for name, bound in env.bounds().items()
+    }
+    return [
+        "## What there is to discover",
+        f"![Synthesis tree](../pictures/{entry.family}_tree.png)",
+        table("lies about", "who sees it", finds),
+        table("workplace", "recipe", recipes),
+        "This is the `knowledge` of the task: players are told none of it, what they discovered, "
+        "or all. What all of them can earn at most, and one way to earn it "
+        "([how it is proven](../frontier.md#bounds)):",
+        table("bound", "total", bounds),
+    ]
+
+
+def measured(env: Any) -> list[str]:
+    """How cooperation is measured, where it is."""
+    if env.cooperation is None:
+        return ["Goods that change hands are recorded as `handed_over`."]
+    return [
+        f"Cooperation is measured as acts per opportunity: {env.cooperation.meaning} "
+        f"({_names(env.cooperation.acts)} against {_names(env.cooperation.refusals)})."
+    ]
+
+
+def variants(entry: Entry) -> list[str]:
+    """How to get another world of the kind."""
+    if entry.kind == "dilemma":
+        return [
+            f'A new map of the same kind: `sociarium.make("{entry.family}", map_seed=7)`. '
+            "One of your own: `map=` and a drawing."
+        ]
+    return [
+        "Resources, events and jobs of your own come from one file: see "
+        "[the frontier](../frontier.md#a-task-of-your-own)."
+    ]
+
+
+def _turns(env: Any) -> bool:
+    return any(action.startswith("turn") for action in env.actions)
+
+
+def _moves(env: Any) -> str:
+    return "relative to the heading" if _turns(env) else "along the map"
+
+
+def _up(env: Any) -> str:
+    return "heading" if _turns(env) else "north"
 
 
 def dilemma(entry: Entry) -> str:
@@ -134,13 +196,23 @@ def results(name: str) -> list[str]:
     """A study's runs as a table, and what has not begun."""
     folder = DOCS / "results" / name.replace(":", "-")
     rows = [(cell, standing(cell, folder / cell.name)) for cell in STUDIES[name].cells]
-    waiting = [f"`{cell.name}`" for cell, row in rows if row["state"] == "not begun"]
+    waiting = _waiting([cell for cell, row in rows if row["state"] == "not begun"], rows)
     lines = [
         "| run | learner | seeds | steps | collective return | cooperation |",
         "|---|---|---|---|---|---|",
         *[_result(*each) for each in rows if each[1]["state"] != "not begun"],
     ]
-    return [*lines, "", f"Not begun: {', '.join(waiting)}."] if waiting else lines
+    return [*lines, "", f"Not begun: {'; '.join(waiting)}."] if waiting else lines
+
+
+def _waiting(cells: list[Cell], rows: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
+    """Runs that have not begun, world by world."""
+    named = []
+    for panel in dict.fromkeys(cell.panel for cell in cells):
+        lines = [cell.line for cell in cells if cell.panel == panel]
+        whole = len(lines) == sum(cell.panel == panel for cell, _ in rows)
+        named.append(f"`{panel}`" if whole else f"`{panel}` ({', '.join(lines)})")
+    return named
 
 
 def _result(cell: Cell, row: dict[str, Any]) -> str:
@@ -160,8 +232,8 @@ def verdicts() -> list[str]:
     rows = {name: json.loads(f.read_text()) for name, f in files.items() if f.exists()}
     missing = [name for name in names if name not in rows]
     lines = [
-        "| world | none | half | all | gain among all | alone | what fails |",
-        "|---|---|---|---|---|---|---|",
+        "| world | none | half | all | alone | what fails |",
+        "|---|---|---|---|---|---|",
         *[_verdict(name, row) for name, row in rows.items()],
         "",
         "Kindness beside none / half / all cooperators, by discount:",
@@ -174,11 +246,11 @@ def verdicts() -> list[str]:
 
 
 def _verdict(name: str, row: dict[str, Any]) -> str:
-    patient = [setting["learner"][str(PATIENT)] for setting in row["settings"].values()]
-    kind = ["no difference" if p["kindness"] is None else _ranged(p["kindness"]) for p in patient]
+    tempted = [setting["temptation"] for setting in row["settings"].values()]
+    told = ["no difference" if t is None else str(Estimate(**t)) for t in tempted]
     alone = [f"{row['solo']['learner'][str(d)]['own']['mean']:.3g}" for d in DISCOUNTS]
-    fails = row["failure"] + ("; and in time" if row["impatience"] == "intertemporal" else "")
-    told = [*kind, _ranged(patient[-1]["gain"]), " / ".join(alone), fails]
+    script = max(row["solo"][kind]["own"]["mean"] for kind in ("cooperator", "defector"))
+    told += [f"{' / '.join(alone)}; script {script:.3g}", what_fails(row)]
     return f"| [{name}](worlds/{name}.md) | {' | '.join(told)} |"
 
 
@@ -189,10 +261,6 @@ def _by_discount(name: str, row: dict[str, Any]) -> str:
     ]
     told = [" / ".join("-" if k is None else f"{k['mean']:.2f}" for k in each) for each in kind]
     return f"| {name} | {' | '.join(told)} |"
-
-
-def _ranged(found: dict[str, float]) -> str:
-    return str(Estimate(**found))
 
 
 def index_page() -> str:
@@ -244,8 +312,13 @@ def draw_all() -> None:
     shown = {}
     for entry in WORLDS:
         *_, last = demonstrated(entry, MOMENTS.get(entry.family, 45))
-        drawn(last, size=20).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
+        size = 20 if last.scene.ground.shape[1] > SMALL else 40
+        drawn(last, size).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
         shown[entry.family] = drawn(last, size=340 // last.scene.ground.shape[0])
+        env = sociarium.make(entry.id)
+        if env.recipes:
+            name = f"{entry.family}_tree.png"
+            tree.tree(env.recipes, env.sources).save(DOCS / "pictures" / name, optimize=True)
         if entry.family in FILMED:
             cooperators = demonstrated(entry, 240, "script:cooperator")
             save_film(f"{entry.family}_cooperators", cooperators)

@@ -12,7 +12,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def main() -> None:
-    """Runs every block in an empty folder and stops at the first that fails."""
+    """Runs every block beside the examples and stops at the first that fails."""
     blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.S)
     commands = [
         shlex.split(line, comments=True)
@@ -24,6 +24,7 @@ def main() -> None:
     commands += [[sys.executable, "-c", text] for kind, text in blocks if kind == "python"]
     assert len(commands) >= 3, "the README has lost its commands"
     with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(README.parent / "examples")
         for command in commands:
             began = time.perf_counter()
             subprocess.run(command, cwd=folder, check=True)

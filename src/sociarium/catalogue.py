@@ -2,7 +2,8 @@
 
 import importlib
 import inspect
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
@@ -16,7 +17,8 @@ class Entry:
     """A world's id, where it lives (`module:Class`), its fixed arguments, and who invented it.
 
     `cast` seats the players of a demonstration, `scripts` is the module of the world's scripted
-    citizens, `asserts` what the SocialJax paper says makes defecting tempting: fear or greed, or
+    citizens, `kind` the part of the catalogue it belongs to (in a dilemma there are cooperators and
+    defectors), `asserts` what the SocialJax paper says makes defecting tempting: fear or greed, or
     nothing where it does not know the map.
     """
 
@@ -28,6 +30,7 @@ class Entry:
     cast: str
     scripts: str = ""
     asserts: str = ""
+    kind: str = "dilemma"
     arguments: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -48,6 +51,23 @@ class Entry:
 
 _GAMES, _CITIZENS = "sociarium.envs.dilemmas", "sociarium.players.scripted"
 _JANSSEN = "Janssen et al., 2010; Perolat et al., 2017"
+
+
+_ADASOCIETY = "Huang et al., 2024"
+
+
+def _frontier(task: str, players: int, summary: str) -> Entry:
+    return Entry(
+        id=f"frontier_{task}-v0",
+        where="sociarium.envs.frontier.frontier:Frontier",
+        players=players,
+        paper=_ADASOCIETY,
+        summary=summary,
+        cast=f"script:trader*{players}",
+        scripts=f"{_CITIZENS}.frontier",
+        kind="frontier",
+        arguments={"task": task},
+    )
 
 
 def _harvest(map: str, players: int, summary: str, cast: str, asserts: str = "fear") -> Entry:
@@ -157,11 +177,23 @@ WORLDS = (
         scripts=f"{_CITIZENS}.pd_arena",
         asserts="greed",
     ),
+    _frontier("easy", 4, "hammers are made by some and worth most to others"),
+    _frontier("hard", 8, "tools change hands twice before anybody can take iron"),
+    _frontier("exploration", 8, "a synthesis tree to discover, from wood to totems"),
+    replace(
+        _frontier("procedural", 8, "a drawn graph of recipes, with names that mean nothing"),
+        where="sociarium.envs.frontier.procedural:Procedural",
+        arguments={},
+    ),
+    _frontier("survival", 6, "work, eat, and keep a torch burning while beasts roam"),
 )
 
 
 def find(name: str) -> Entry:
-    """The entry of an id; without a version, the newest of the family."""
+    """The entry of an id, of the newest version without one; or of a task in a file of your own."""
+    name, _ = _asked(name)
+    if name.endswith((".toml", ".json")):
+        return _own_task(name)
     exact = [entry for entry in WORLDS if entry.id == name]
     family = [entry for entry in WORLDS if entry.family == name]
     if exact:
@@ -173,15 +205,48 @@ def find(name: str) -> Entry:
 
 
 def make(name: str, *, players: int | None = None, **arguments: Any) -> "Environment[Any, Any]":
-    """The world of this name; `players` and other constructor arguments replace the defaults."""
-    entry = find(name)
-    if players is not None and players < 1:
-        raise BadArgument(f"players must be at least 1; given {players}")
-    chosen = {**entry.arguments, "players": entry.players if players is None else players}
+    """The world of this name; `players` and other constructor arguments replace the defaults.
+
+    Arguments can also stand in the name, as in `harvest_open?map_seed=7&tiles=2x3`.
+    """
+    entry, (_, asked) = find(name), _asked(name)
+    if players is not None:
+        arguments["players"] = players
+    chosen = {"players": entry.players, **entry.arguments, **asked, **arguments}
+    if chosen["players"] < 1:
+        raise BadArgument(f"players must be at least 1; given {chosen['players']}")
     known = tuple(inspect.signature(entry.load()).parameters)
-    for argument in arguments:
+    for argument in chosen:
         if argument not in known:
             raise UnknownName(f"argument of {entry.id}", argument, known)
-    env = entry.load()(**{**chosen, **arguments})
-    env.id = entry.id
+    env = entry.load()(**chosen)
+    env.id = "?".join([entry.id, *name.split("?")[1:]])
     return env
+
+
+def _asked(name: str) -> tuple[str, dict[str, Any]]:
+    """A world's name and the arguments that follow it."""
+    world, _, query = name.partition("?")
+    pairs = [pair.partition("=") for pair in query.split("&") if pair]
+    for argument, equals, value in pairs:
+        if not (argument and equals and value):
+            raise BadArgument(
+                f"{name!r} asks for something unreadable; write WORLD?name=value&name=value, as in "
+                "harvest_open?map_seed=7"
+            )
+    return world, {argument: _read(value) for argument, _, value in pairs}
+
+
+def _read(value: str) -> Any:
+    """A whole number, two of them as in 2x3, or text."""
+    if re.fullmatch(r"-?\d+", value):
+        return int(value)
+    sizes = re.fullmatch(r"(\d+)x(\d+)", value)
+    return (int(sizes[1]), int(sizes[2])) if sizes else value
+
+
+def _own_task(path: str) -> Entry:
+    """The entry of a frontier task in a file."""
+    task = importlib.import_module("sociarium.envs.frontier.task").task(path)
+    entry = _frontier(task.name, task.players, task.summary)
+    return replace(entry, id=path, paper="", arguments={"task": path})

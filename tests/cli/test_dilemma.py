@@ -31,28 +31,25 @@ def test_a_world_is_asked_once_and_told_in_numbers(tmp_path: Path, capsys, monke
     for setting in row["settings"].values():
         assert set(setting["learner"]) == {str(discount) for discount in DISCOUNTS}
         for response in setting["learner"].values():
-            assert set(response) == {"own", "others", "kindness", "gain"}
+            assert set(response) == {"own", "others", "kindness"}
     assert json.loads((tmp_path / "new" / "coins.json").read_text()) == row
 
     command.run()
     assert json.loads(capsys.readouterr().out) == row
     Dilemma("coins", out=tmp_path / "new").run()
     page = capsys.readouterr().out
-    assert "a-v0" in page and "gain among all" in page and "social: it pays" in page
+    assert "a-v0" in page and "alone, by discount" in page and "social: it pays" in page
     assert len(asked) == 1  # what is there is not asked again
 
 
 ONE = {"mean": 1.0, "low": 0.5, "high": 2.0}
 
 
-def told(kindness, impatience):
-    learner = {
-        str(discount): {"own": ONE, "others": ONE, "kindness": kindness, "gain": ONE}
-        for discount in DISCOUNTS
-    }
+def told(temptation, impatience):
+    learner = {str(discount): {"own": ONE, "others": ONE} for discount in DISCOUNTS}
     return {
         "world": "clean_up-v0",
-        "settings": {name: {"learner": learner} for name in ("none", "half", "all")},
+        "settings": {name: {"temptation": temptation} for name in ("none", "half", "all")},
         "solo": {"learner": learner},
         "failure": "social",
         "impatience": impatience,
@@ -62,7 +59,7 @@ def told(kindness, impatience):
 def test_the_table_says_what_fails_and_where_scripts_do_not_differ(capsys):
     Console(width=160).print(table([told(ONE, "intertemporal"), told(None, "no")]))
     first, second = capsys.readouterr().out.strip().splitlines()[1:]
-    assert first.count("1.00 [0.50, 2.00]") == 4 and "1 1 1" in first
+    assert first.count("1.00 [0.50, 2.00]") == 3 and "1 1 1" in first
     assert first.rstrip().endswith("social; and in time")
     assert second.count("no difference") == 3 and second.rstrip().endswith("social")
 

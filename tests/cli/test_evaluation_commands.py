@@ -60,8 +60,10 @@ def test_schelling_wants_what_it_can_do(tmp_path: Path):
         Schelling("coinz").run()
 
 
-def test_all_means_every_world_with_scripted_citizens():
-    assert chosen("", True) == [entry for entry in WORLDS if entry.scripts]
+def test_all_means_every_dilemma():
+    dilemmas = chosen("", True)
+    assert dilemmas == [entry for entry in WORLDS if entry.kind == "dilemma"]
+    assert 0 < len(dilemmas) < len(WORLDS) and all(entry.scripts for entry in dilemmas)
     assert chosen("coins", False) == [find("coins")]
 
 

@@ -10,6 +10,9 @@ from sociarium.core.specs import EventSpec
 GAVE = EventSpec("gave", "{actor} gave {target} {value} coins")
 ZAPPED = EventSpec("zapped", "{actor} zapped {target} at {row}, {col}", axis="target")
 GREW = EventSpec("grew", "an apple grew at row {row}, column {col}", axis="place")
+TRADED = EventSpec(
+    "traded", "{actor} sold {value} to {target}", axis="target", values=("wood", "stone")
+)
 SPECS = (GAVE, ZAPPED, GREW)
 
 
@@ -112,3 +115,13 @@ def test_places_may_be_more_or_fewer_than_players():
 )
 def test_rows_are_told_with_names(row, words):
     assert sentence(row, SPECS, ("Ann", "Bob")) == words
+
+
+@pytest.mark.parametrize(("value", "thing"), [(0, "wood"), (1, "stone")])
+def test_a_value_that_numbers_things_is_told_by_its_name(value, thing):
+    traded = event(
+        jnp.array([False, True]), other=jnp.array([-1, 0]), value=jnp.full(2, float(value))
+    )
+    (row,) = table({"traded": traded}, (TRADED,), 5)
+    assert row.value == value, "rows keep the number"
+    assert sentence(row, (*SPECS, TRADED), ("Ann", "Bob")) == f"Ann sold {thing} to Bob"

@@ -47,7 +47,7 @@ def test_taking_is_a_social_dilemma_and_not_one_in_time(monkeypatch):
         takers = 2 - number
         assert (setting.defector.own == HORIZON * (1 - 2 * takers)).all()
         assert (setting.cooperator.own == HORIZON * -2 * takers).all()
-        assert setting.gain(0.997).mean == HORIZON and setting.kindness(0.997).mean == 0
+        assert setting.temptation().mean == HORIZON and setting.kindness(0.997).mean == 0
     assert (found.solo_defector.own == HORIZON).all() and not found.solo_cooperator.own.any()
     assert set(found.solo) == set(dilemmas.DISCOUNTS) and not found.solo[0.9].others.any()
     assert stages == [
@@ -66,10 +66,10 @@ def setting(left, own=0.0, cooperator=(0.0, 10.0), defector=(5.0, 2.0)):
     return Setting(1, learners, response(*cooperator), response(*defector))
 
 
-def judged(none, half=2.0, full=2.0, solo=(10.0, 10.0, 10.0)):
-    settings = {"none": setting(none), "half": setting(half), "all": setting(full)}
+def judged(none, own=0.0, full=(2.0, 0.0), solo=(10.0, 10.0, 10.0), scripts=(1, 2)):
+    settings = {"none": setting(none, own), "half": setting(2.0), "all": setting(*full)}
     alone = dict(zip(dilemmas.DISCOUNTS, map(response, solo), strict=True))
-    return Verdict("a-v0", 3, settings, alone, response(1), response(2))
+    return Verdict("a-v0", 3, settings, alone, *map(response, scripts))
 
 
 def test_kindness_is_the_way_from_defector_to_cooperator():
@@ -77,21 +77,38 @@ def test_kindness_is_the_way_from_defector_to_cooperator():
         assert setting(left).kindness(0.99).mean == pytest.approx(share)
     assert setting(4, cooperator=(0, 2), defector=(0, 2)).kindness(0.99) is None
     assert setting(4, cooperator=(0, 1), defector=(0, 2)).kindness(0.99) is None
-    assert setting(4, own=7, cooperator=(3, 10)).gain(0.99).mean == 4
+
+
+def test_temptation_is_the_best_unkind_answer_less_the_best_kind_one():
+    """The scripts earn 0 (kind) and 5 (unkind); the learner can better either."""
+    assert setting(2, own=3).temptation().mean == 5
+    assert setting(2, own=7).temptation().mean == 7
+    assert setting(9, own=7).temptation().mean == -2
+    assert setting(6, own=7).temptation().mean == 7  # half of the way is not more than half
+    assert setting(4, cooperator=(0, 2), defector=(0, 2)).temptation() is None
 
 
 @pytest.mark.parametrize(
     ("none", "full", "words"),
     [
-        (9, 9, "none: it pays to cooperate whatever"),
-        (2, 9, "coordination: it pays to cooperate if"),
-        (9, 2, "social: it pays to cooperate only if"),
-        (2, 2, "social: it pays to defect whatever"),
-        (6, 6, "social: it pays to defect whatever"),  # half of the way is not more than half
+        ((9, 7), (9, 7), "none: it pays to cooperate whatever"),
+        ((2, 0), (9, 7), "coordination: it pays to cooperate if"),
+        ((9, 7), (2, 0), "social: it pays to cooperate only if"),
+        ((2, 0), (2, 0), "social: it pays to defect whatever"),
+        ((9, 5), (2, 0), "social: it pays to defect among cooperators"),
+        ((9, 5), (9, 5), "not shown"),
     ],
 )
 def test_failures_by_hand(none, full, words):
-    assert judged(none, full=full).failure.startswith(words)
+    """Learners that leave and earn so much beside defectors and beside cooperators."""
+    assert judged(*none, full=full).failure.startswith(words)
+
+
+def test_half_cooperators_count_where_among_all_it_makes_no_difference():
+    found = judged(2, full=(2.0, 0.0))
+    found.settings["all"] = setting(4, cooperator=(0, 2), defector=(0, 2))
+    found.settings["half"] = setting(9, own=7)
+    assert found.failure.startswith("coordination")
 
 
 @pytest.mark.parametrize(
@@ -100,17 +117,24 @@ def test_failures_by_hand(none, full, words):
         ((10, 10, 10), "no"),
         ((7, 9, 10), "intertemporal"),
         ((8, 9, 10), "no"),
-        ((0, 0, 0), "nothing to earn alone"),
+        ((0, 0, 0), "not found alone"),
     ],
 )
 def test_impatience_by_hand(solo, word):
     assert judged(2, solo=solo).impatience == word
 
 
+def test_where_scripts_earn_nothing_either_there_is_nothing_to_earn():
+    assert judged(2, solo=(0, 0, 0), scripts=(0, 0)).impatience == "nothing to earn alone"
+    assert judged(2, solo=(4, 4, 4), scripts=(9, 0)).impatience == "not found alone"
+
+
 def test_a_verdict_is_told_in_plain_numbers():
     told = judged(4).as_dict()
     point = {"mean": 0.25, "low": 0.25, "high": 0.25}
     assert told["settings"]["none"]["learner"]["0.99"]["kindness"] == point
-    assert set(told["settings"]["none"]) == {"cooperating", "cooperator", "defector", "learner"}
+    assert set(told["settings"]["none"]) == {
+        *("cooperating", "temptation", "cooperator", "defector", "learner")
+    }
     assert told["solo"]["defector"]["own"]["mean"] == 2.0
     assert told["failure"].startswith("social") and told["impatience"] == "no"

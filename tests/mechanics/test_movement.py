@@ -20,7 +20,7 @@ COUNTS = (1, 2, 3, 7, 32, 33, 40)
 CELLS = 49  # of the open field that targets lie on; 49 itself is nowhere
 
 
-def follow_queues(draw, here, there, nowhere):
+def follow_queues(draw, here, there, nowhere, swaps=False):
     """The contract, one player at a time; draws must differ."""
     standing = {cell: seat for seat, cell in enumerate(here) if cell != nowhere}
 
@@ -37,7 +37,7 @@ def follow_queues(draw, here, there, nowhere):
             leader = standing.get(there[at])
             if leader is None:
                 return True
-            if there[leader] == here[at]:  # a swap
+            if there[leader] == here[at] and not swaps:
                 return False
             if leader == seat:  # a ring
                 return True
@@ -48,20 +48,20 @@ def follow_queues(draw, here, there, nowhere):
 
 
 @cache
-def resolver(body: str, many_lanes: bool = False):
+def resolver(body: str, many_lanes: bool = False, swaps: bool = False):
     """One of the bodies behind `resolve`, or `resolve` itself, on an open field."""
     function = {
-        "chosen": lambda draw, here, there: movement.resolve(draw, here, there, CELLS),
-        "few": movement._resolve_few,
-        "many": partial(movement._resolve_many, nowhere=CELLS),
+        "chosen": partial(movement.resolve, nowhere=CELLS, swaps=swaps),
+        "few": movement._resolve_few(swaps),
+        "many": partial(movement._resolve_many, nowhere=CELLS, swaps=swaps),
     }[body]
     return jax.jit(jax.vmap(function) if many_lanes else function)
 
 
-def resolved(draw, here, there, body="chosen"):
+def resolved(draw, here, there, body="chosen", swaps=False):
     draw = jnp.asarray(np.asarray(draw, np.uint32))
     here, there = (jnp.asarray(np.asarray(cells, np.int32)) for cells in (here, there))
-    return np.asarray(resolver(body, here.ndim == 2)(draw, here, there))
+    return np.asarray(resolver(body, here.ndim == 2, swaps)(draw, here, there))
 
 
 def bustle(rng, players):
@@ -87,12 +87,29 @@ bustles = st.builds(
 )
 
 
-@given(bustles)
-def test_resolve_equals_following_each_queue_by_hand(scene):
+@given(bustles, st.booleans())
+def test_resolve_equals_following_each_queue_by_hand(scene, swaps):
     draw, here, there = scene
     np.testing.assert_array_equal(
-        resolved(draw, here, there), follow_queues(draw, here, there, CELLS)
+        resolved(draw, here, there, swaps=swaps),
+        follow_queues(draw, here, there, CELLS, swaps=swaps),
     )
+
+
+@given(bustles)
+def test_with_swaps_the_winners_of_their_cells_move_if_whoever_stands_there_moves(scene):
+    """The closed form; that rings of winners do move is tested below."""
+    draw, here, there = scene
+    now = resolved(draw, here, there, swaps=True)
+    moved = now != here
+    standing = {cell: seat for seat, cell in enumerate(here) if cell != CELLS}
+    for seat in np.flatnonzero(here != there):
+        rivals = np.flatnonzero((there == there[seat]) & (here != there))
+        won = seat == rivals[np.argmax(draw[rivals])]
+        occupant = standing.get(there[seat])
+        assert moved[seat] == (won and (occupant is None or moved[occupant]))
+    on_map = now[now != CELLS]
+    assert len(set(on_map)) == len(on_map)
 
 
 @given(bustles)
@@ -107,22 +124,23 @@ def test_nobody_shares_a_cell_swaps_or_leaves_nowhere(scene):
     assert not any(came_from.get(cell) == goal and cell != goal for goal, cell in came_from.items())
 
 
+@pytest.mark.parametrize("swaps", [False, True], ids=["no swaps", "swaps"])
 @pytest.mark.parametrize("players", [1, 3, 32, 33, 40])
-def test_both_bodies_return_the_same_bits_in_lanes_and_alone(players):
+def test_both_bodies_return_the_same_bits_in_lanes_and_alone(players, swaps):
     rng = np.random.default_rng(players)
     draw, here, there = (
         np.stack(part) for part in zip(*(bustle(rng, players) for _ in range(24)), strict=True)
     )
     lot = draw | np.arange(players, dtype=np.uint32)
-    many = resolved(lot, here, there, "many")
+    many = resolved(lot, here, there, "many", swaps)
     if players <= FEW:
-        np.testing.assert_array_equal(resolved(lot, here, there, "few"), many)
+        np.testing.assert_array_equal(resolved(lot, here, there, "few", swaps), many)
     np.testing.assert_array_equal(
-        many, [resolved(*lane, "many") for lane in zip(lot, here, there, strict=True)]
+        many, [resolved(*lane, "many", swaps) for lane in zip(lot, here, there, strict=True)]
     )
     np.testing.assert_array_equal(
-        resolved(draw, here, there),
-        [resolved(*lane) for lane in zip(draw, here, there, strict=True)],
+        resolved(draw, here, there, swaps=swaps),
+        [resolved(*lane, swaps=swaps) for lane in zip(draw, here, there, strict=True)],
     )
 
 
@@ -143,15 +161,25 @@ def test_a_queue_moves_as_one_unless_its_head_is_blocked(length):
 @pytest.mark.parametrize("players", [3, 4, 5, 32, 33, 40])
 def test_rings_of_three_or_more_turn(players):
     here = np.random.default_rng(players).permutation(CELLS)[:players]
-    there = np.roll(here, 1)
-    np.testing.assert_array_equal(resolved(np.arange(players) << 8, here, there), there)
+    there, draw = np.roll(here, 1), np.arange(players) << 8
+    np.testing.assert_array_equal(resolved(draw, here, there), there)
+    np.testing.assert_array_equal(resolved(draw, here, there, swaps=True), there)
 
 
 @pytest.mark.parametrize("players", [2, 40])
-def test_two_never_swap(players):
+def test_two_swap_only_where_it_is_allowed(players):
     here = np.arange(players)
     there = np.where(here < 2, 1 - here, here)
-    np.testing.assert_array_equal(resolved(np.arange(players) << 8, here, there), here)
+    draw = np.arange(players) << 8
+    np.testing.assert_array_equal(resolved(draw, here, there), here)
+    np.testing.assert_array_equal(resolved(draw, here, there, swaps=True), there)
+
+
+def test_a_swap_fails_for_both_where_a_third_outbids_one_of_them():
+    here, there = [0, 1, 2], [1, 0, 1]
+    low, high = [1 << 8] * 2 + [9 << 8], [9 << 8] * 2 + [1 << 8]
+    np.testing.assert_array_equal(resolved(low, here, there, swaps=True), here)
+    np.testing.assert_array_equal(resolved(high, here, there, swaps=True), [1, 0, 2])
 
 
 def test_a_ring_breaks_where_an_outsider_outbids_a_member():

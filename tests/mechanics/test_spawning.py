@@ -102,6 +102,41 @@ def test_scattered_is_a_fixed_rearrangement():
     assert np.abs(np.diff(once)).mean() > 20  # of 33 where order is random
 
 
+@pytest.mark.parametrize("things", [0, 1, 5, 12])
+def test_things_are_scattered_over_different_cells_that_are_not_taken(things):
+    taken = np.zeros(20, bool)
+    taken[[0, 3, 4, 9, 11, 13, 18, 19]] = True
+    keys = jax.random.split(sociarium.key(things), 600)
+    scatter = jax.jit(
+        jax.vmap(lambda key: spawning.scattered_over(key, jnp.asarray(taken), things))
+    )
+    cells = np.asarray(scatter(keys))
+    assert cells.shape == (600, things)
+    assert not taken[cells].any()
+    assert all(len(set(row)) == things for row in cells.tolist())
+    for place in range(min(things, 2)):  # every thing lies anywhere equally often
+        often = np.bincount(cells[:, place], minlength=20)[~taken]
+        assert stats.chisquare(often).pvalue > LEVEL
+
+
+def test_things_are_scattered_in_every_order_equally_often():
+    keys = jax.random.split(sociarium.key(7), 12 * 100)
+    taken = jnp.array([False, True, False, False, False])
+    scatter = jax.jit(jax.vmap(lambda key: spawning.scattered_over(key, taken, 2)))
+    _, often = np.unique(np.asarray(scatter(keys)) @ [8, 1], return_counts=True)
+    assert len(often) == 12
+    assert stats.chisquare(often).pvalue > LEVEL
+
+
+def test_cells_are_not_taken_for_taken_by_their_draw(monkeypatch):
+    monkeypatch.setattr(
+        spawning.random, "bits", lambda key, count: jnp.full(count, 2**32 - 1, jnp.uint32)
+    )
+    taken = jnp.array([True, False, True, False])
+    cells = spawning.scattered_over(sociarium.key(0), taken, 2)
+    np.testing.assert_array_equal(cells, [1, 3])
+
+
 def test_trodden_marks_the_places_stood_on():
     place = jnp.array([2, 5, 5, 0])
     np.testing.assert_array_equal(spawning.trodden(place, 5), [True, False, True, False, False])

@@ -61,6 +61,28 @@ def test_cut_is_the_naive_crop(shape, walls, players, table_cells, monkeypatch):
 
 
 @BOTH_PATHS
+@ALL_CROWDS
+def test_cut_goes_on_at_the_opposite_side_where_the_map_wraps(
+    shape, walls, players, table_cells, monkeypatch
+):
+    monkeypatch.setattr(windows, "TABLE_CELLS", table_cells)
+    world = crowd(shape, walls, players, lanes=5)
+    order, (rows, cols) = shuffled_order(world), shape
+    window = Window(world.terrain, order, ahead=3, behind=2, side=4, wraps=True)
+    codes = world.rng.integers(0, 2**32, (5, window.entries)).astype(np.uint32)
+    cut = np.asarray(jax.jit(jax.vmap(window.cut))(codes, world.body, world.heading))
+    entry_of = np.argsort(order)
+    for lane, seat in np.ndindex(world.body.shape):
+        at, heading = world.body[lane, seat], world.heading[lane, seat]
+        expected = np.full((6, 9), window.void)
+        for row, col in np.ndindex(6, 9) if at != world.terrain.nowhere else ():
+            down, right = egocentric(heading, 3 - row, col - 4)
+            there = (at // cols + down) % rows * cols + (at % cols + right) % cols
+            expected[row, col] = entry_of[there]
+        np.testing.assert_array_equal(cut[lane, seat].reshape(6, 9), codes[lane][expected])
+
+
+@BOTH_PATHS
 def test_single_lanes_and_nested_lanes_cut_the_same(table_cells, monkeypatch):
     monkeypatch.setattr(windows, "TABLE_CELLS", table_cells)
     world = crowd((6, 9), 0.2, 12, lanes=6)

@@ -1,4 +1,4 @@
-"""Scripted citizens do what their names say, in every world of the catalogue."""
+"""Scripted citizens do what their names say, in every dilemma of the catalogue."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ from sociarium.arena.rollout import rollout
 from sociarium.players import roster
 
 EPISODES = 10
-IDS = [entry.id for entry in catalogue.WORLDS]
+IDS = [entry.id for entry in catalogue.WORLDS if entry.kind == "dilemma"]
 COOPERATOR, IDLE, RANDOM, DEFECTOR, CONDITIONAL = range(5)
 KINDS = "script:cooperator idle random script:defector script:conditional"
 

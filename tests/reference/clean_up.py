@@ -192,7 +192,7 @@ class CleanUp:
             for player in state["players"]
         ]
 
-    def legal(self, state):
+    def legal(self, state, params):
         rows = []
         for player in state["players"]:
             present = player["cell"] is not None
@@ -201,6 +201,6 @@ class CleanUp:
             rows.append([True, *[present] * 6, can_zap, can_clean])
         return rows
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         clean = len(self.basin) - len(state["waste"])
         return {"apples": len(state["apples"]), "clean_water": clean}

@@ -105,10 +105,10 @@ class Coins:
             seen.append(self.eyes.see(seat, state["players"], self.eyes.ground(names), {}))
         return b"".join(seen), [[] for _ in state["players"]]
 
-    def legal(self, state):
+    def legal(self, state, params):
         return [[True] * 7 for _ in state["players"]]
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         return {"coins": len(state["coins"])}
 
 

@@ -158,10 +158,10 @@ class CoopMining:
         seen = [self.eyes.see(seat, state["players"], ground, lit) for seat in range(self.players)]
         return b"".join(seen), [[player["cooldown"]] for player in state["players"]]
 
-    def legal(self, state):
+    def legal(self, state, params):
         return [[True] * 7 + [player["cooldown"] == 0] for player in state["players"]]
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         kinds = list(state["ore"].values())
         at_work = sum(player["claim"] is not None for player in state["players"])
         return {"iron": kinds.count("iron"), "gold": kinds.count("gold"), "at_work": at_work}

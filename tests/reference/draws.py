@@ -101,6 +101,18 @@ def pd_arena_step(key, env):
     }
 
 
+def frontier_step(key, env):
+    k_move, k_beast = jax.random.split(key, 2)
+    return {"move": _words(k_move, env.players), "beast": _words(k_beast, env.site.beasts)}
+
+
+def frontier_reset(key, env):
+    phases = ("block", "pile", "units", "workplace", "player", "beast")
+    counts = dict.fromkeys(phases, env.terrain.cells) | {"units": len(env.site.pile_kind)}
+    keys = jax.random.split(key, len(phases))
+    return {phase: _words(k, counts[phase]) for phase, k in zip(phases, keys, strict=True)}
+
+
 def spawn_reset(key, env):
     """The start of every world that draws spawn cells and headings and nothing else."""
     k_place, k_heading = jax.random.split(key, 2)

@@ -129,14 +129,14 @@ class GiftRefinement:
             for player in state["players"]
         ]
 
-    def legal(self, state):
+    def legal(self, state, params):
         rows = []
         for player in state["players"]:
             can_give = player["cooldown"] == 0 and player["raw"] + player["refined"] > 0
             rows.append([True] * 7 + [can_give, any(player[level] for level in LEVELS)])
         return rows
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         held = {level: sum(player[level] for player in state["players"]) for level in LEVELS}
         return {
             "tokens": len(state["tokens"]),

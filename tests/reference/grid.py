@@ -63,6 +63,13 @@ class Land:
             )
         return players
 
+    def wishes(self, state, actions):
+        """Where everybody wants to be."""
+        return [
+            wish(self, player["cell"], player["heading"], action)
+            for player, action in zip(state["players"], actions, strict=True)
+        ]
+
     @functools.cache  # noqa: B019
     def window(self, cell, heading):
         """Reads an 11 x 11 window off a list of all cells (and outside last), heading up."""
@@ -113,6 +120,11 @@ def wish(land, cell, heading, action):
 def walk(land, cells, headings, actions, words):
     """Everybody's cell after moving at once."""
     wishes = [wish(land, *each) for each in zip(cells, headings, actions, strict=True)]
+    return moved(cells, wishes, words)
+
+
+def moved(cells, wishes, words, swaps=False):
+    """Everybody's cell after trying to step where it wants to be."""
     movers = [seat for seat, cell in enumerate(cells) if wishes[seat] != cell]
     refused = set()
     for seat in movers:
@@ -121,7 +133,7 @@ def walk(land, cells, headings, actions, words):
                 continue
             if wishes[other] == wishes[seat] and lot(words, other) > lot(words, seat):
                 refused.add(seat)
-            if wishes[other] == cells[seat] and wishes[seat] == cells[other]:
+            if wishes[other] == cells[seat] and wishes[seat] == cells[other] and not swaps:
                 refused.add(seat)
     while True:
         held = {cells[seat] for seat in range(len(cells)) if seat not in movers or seat in refused}

@@ -166,14 +166,14 @@ class Harvest:
         seen = [self.eyes.see(seat, state["players"], ground, lit) for seat in range(self.players)]
         return b"".join(seen), [[player["cooldown"], player["away"]] for player in state["players"]]
 
-    def legal(self, state):
+    def legal(self, state, params):
         rows = []
         for player in state["players"]:
             present = player["cell"] is not None
             rows.append([True, *[present] * 6, present and player["cooldown"] == 0])
         return rows
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         alive = sum(bool(patch & state["apples"]) for patch in self.patches)
         return {"apples": len(state["apples"]), "patches": alive}
 

@@ -164,13 +164,13 @@ class Mushrooms:
             [player["cooldown"], player["away"], player["digesting"]] for player in state["players"]
         ]
 
-    def legal(self, state):
+    def legal(self, state, params):
         rows = []
         for player in state["players"]:
             able = player["cell"] is not None and player["digesting"] == 0
             rows.append([True, *[able] * 6, able and player["cooldown"] == 0])
         return rows
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         standing = list(state["mushrooms"].values())
         return {kind: standing.count(kind) for kind in KINDS}

@@ -154,7 +154,7 @@ class PDArena:
             for player in state["players"]
         ]
 
-    def legal(self, state):
+    def legal(self, state, params):
         rows = []
         for player in state["players"]:
             present = player["cell"] is not None
@@ -162,7 +162,7 @@ class PDArena:
             rows.append([True, *[present] * 6, present and carries and player["cooldown"] == 0])
         return rows
 
-    def gauges(self, state):
+    def gauges(self, state, params):
         return {
             "cooperate": sum(player["cooperate"] for player in state["players"]),
             "defect": sum(player["defect"] for player in state["players"]),

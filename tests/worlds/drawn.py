@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
-from tests.worlds.comparison import FERTILE
+from tests.worlds.dilemmas import FERTILE
 
 ARROWS = "^>v<"
 LONG = 1000
@@ -32,6 +32,7 @@ QUIET = {  # numbers under which nothing grows
     "Mushrooms": {"spore_chance": [0, 0, 0, 0]},
     "GiftRefinement": {"token_chance": 0},
     "PDArena": {"regrowth": 0},
+    "Frontier": {},
 }
 AIMED = {  # the act that reaches others, the event that tells it, and what everybody needs for it
     "Harvest": ("zap", "zapped", None),
@@ -46,9 +47,11 @@ class Stage:
     """A world on a drawn land, compiled once."""
 
     def __init__(self, world, land, players):
-        self.env = world(players=players, map=land)
-        self.kind = world.__name__
+        self._open(world(players=players, map=land))
         self.land = [line.strip() for line in land.strip().splitlines()]
+
+    def _open(self, env):
+        self.env, self.kind = env, type(env).__name__
         start = jax.eval_shape(self.env.reset, sociarium.key(0), self.env.params())
         fields = dataclasses.fields(start)
         self.dtypes = {field.name: getattr(start, field.name).dtype for field in fields}

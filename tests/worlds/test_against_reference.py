@@ -18,13 +18,24 @@ def test_two_thousand_steps_equal_the_reference(name):
     assert unseen == [], "the comparison proves nothing about what never happened"
 
 
-@pytest.mark.parametrize("name", ["harvest_closed-v0", "clean_up-v0"])
+ZAPS = ("ate", "zapped", "returned", "refused move")
+TRADE = ("picked", "handed_over", "synthesised", "bitten", "refused move")
+
+
+LARGE = {
+    "harvest_closed-v0": ((4, 3), ZAPS),
+    "clean_up-v0": ((3, 3), ZAPS),
+    "frontier_survival-v0": ((4, 5), TRADE),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
 def test_a_large_crowd_on_a_large_map_equals_the_reference(name):
     """More than 32 players and 4096 cells: where the mechanics take their other ways."""
-    tiles = (4, 3) if name.startswith("harvest") else (3, 3)
+    tiles, happens = LARGE[name]
     tally = compared(name, episodes=2 * LANES, seed=3, steps=6, players=40, tiles=tiles)
     assert tally.mismatches == []
-    for kind in ("ate", "zapped", "returned", "refused move"):
+    for kind in happens:
         assert tally.happened[kind] > 0
 
 
@@ -52,7 +63,7 @@ def report(tallies):
             "each field of the state, the rewards, the ends, every event, the legal actions, the",
             "gauges and the whole view of every player were compared for equality. Half of the",
             "steps were played lane by lane, half under `vmap`; a quarter of the episodes began",
-            "with a reset, the others in a crowd; parameters were the defaults, the two reference",
+            "with a reset, the others in a crowd; parameters were the defaults, the reference",
             "sets and lively random ones.",
             "",
             "Made by `pytest -m slow tests/worlds/test_against_reference.py`.",

@@ -210,7 +210,7 @@ def _restarter(reset: Callable[[Key[Array, ""]], Any]) -> Callable[..., Any]:
         if not batched[1]:
             words = jnp.broadcast_to(words, (size, *words.shape))
         made = starts(wanted.any(), words.reshape(-1, words.shape[-1]))
-        made = jax.tree.map(lambda x: x.reshape(size, -1, *x.shape[1:]), made)
+        made = jax.tree.map(lambda x: x.reshape(size, len(x) // size, *x.shape[1:]), made)
         return made, jax.tree.map(lambda _: True, made)
 
     return starts

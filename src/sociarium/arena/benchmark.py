@@ -1,7 +1,8 @@
 """How fast a world runs, beside the least program that could show the same views.
 
 The bare engine draws the random words the rules need, cuts every player's window from one prepared
-grid and writes the view: nothing else. A world's ratio to it says what its rules cost.
+grid, with as many bits a cell as the view's codes have, and writes the view: nothing else. A
+world's ratio to it says what its rules cost.
 """
 
 import dataclasses
@@ -141,9 +142,16 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
     )
     cells = window.terrain.cells
 
+    bits = sum((len(plane.codes) - 1).bit_length() for plane in spec.planes)
+    word, words = (jnp.uint16, 1) if bits <= 16 else (jnp.uint32, -(-bits // 32))
+    nibbles = word.dtype.itemsize * 2
+
     def view(codes: Any, pose: Any) -> View:
-        seen = window.cut(codes, pose >> 2, pose & 3)
-        planes = [(seen >> 4 * (index % 4)) & 0xF for index in range(len(spec.planes))]
+        seen = [window.cut(grid, pose >> 2, pose & 3) for grid in codes]
+        planes = [
+            (seen[index * words // len(spec.planes)] >> 4 * (index % nibbles)) & 0xF
+            for index in range(len(spec.planes))
+        ]
         return View(window.stack(*planes), jnp.zeros((env.players, len(spec.own)), jnp.int16))
 
     def draw(key: Any) -> tuple[Any, Any]:
@@ -155,7 +163,8 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
         keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(0), lane))(
             first + jnp.arange(local)
         )
-        codes = jax.vmap(lambda key: random.bits(key, window.entries).astype(jnp.uint16))(keys)
+        grid = jax.vmap(lambda key: random.bits(key, window.entries).astype(word))
+        codes = tuple(grid(jax.vmap(jax.random.fold_in, (0, None))(keys, n)) for n in range(words))
         clock = jnp.zeros(local, jnp.int32) + first * 0
         pose, checksum = jax.vmap(draw)(keys)
         return keys, codes, clock, checksum, jax.vmap(view)(codes, pose)

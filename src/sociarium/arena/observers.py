@@ -251,6 +251,12 @@ class Rgb(Observer):
         if size < pixels.LEAST:
             raise BadArgument(f"a cell needs at least {pixels.LEAST} pixels; given {size}")
         spec = env.view_spec
+        hidden = {plane.name for plane in spec.planes} - {"ground", "occupant", "seat", "beam"}
+        if hidden:
+            raise BadArgument(
+                f"{env.id or type(env).__name__} also shows {', '.join(sorted(hidden))}, which "
+                "this picture would leave out; use the codes or OneHot"
+            )
         self.env, self.size = env, size
         self.channels = ("red", "green", "blue")
         self.shape = (spec.rows * size, spec.cols * size, 3)

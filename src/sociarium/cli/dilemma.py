@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sociarium.catalogue import WORLDS, find
 from sociarium.core.errors import BadArgument
-from sociarium.learning.dilemmas import DISCOUNTS, PATIENT, verdict
+from sociarium.learning.dilemmas import DISCOUNTS, verdict
 from sociarium.metrics.bootstrap import Estimate
 
 
@@ -71,21 +71,26 @@ class Dilemma:
 
 
 def table(rows: list[dict[str, Any]]) -> Table:
-    """Kindness of the patient learner beside none, half and all, its gain, and what fails."""
+    """What defecting earns more beside none, half and all, returns alone, and what fails."""
     shown = Table("world", box=None, pad_edge=False)
-    for title in ("none", "half", "all", "gain among all", "alone, by discount", "failure"):
-        shown.add_column(title, justify="left" if title == "failure" else "right")
+    for title in ("none", "half", "all", "alone, by discount", "what fails"):
+        shown.add_column(title, justify="left" if title == "what fails" else "right")
     for row in rows:
-        responses = [row["settings"][name]["learner"] for name in ("none", "half", "all")]
+        tempted = [row["settings"][name]["temptation"] for name in ("none", "half", "all")]
         alone = [row["solo"]["learner"][str(d)]["own"]["mean"] for d in DISCOUNTS]
         shown.add_row(
             row["world"],
-            *[_estimate(response[str(PATIENT)]["kindness"]) for response in responses],
-            _estimate(responses[2][str(PATIENT)]["gain"]),
+            *[_estimate(found) for found in tempted],
             " ".join(f"{own:.3g}" for own in alone),
-            row["failure"] + ("; and in time" if row["impatience"] == "intertemporal" else ""),
+            what_fails(row),
         )
     return shown
+
+
+def what_fails(row: dict[str, Any]) -> str:
+    """The verdict in words."""
+    alone = {"intertemporal": "; and in time", "not found alone": "; and hard to find alone"}
+    return row["failure"] + alone.get(row["impatience"], "")
 
 
 def _estimate(found: dict[str, float] | None) -> str:

@@ -16,6 +16,8 @@ from sociarium.catalogue import find
 from sociarium.players import roster
 from sociarium.views import terminal
 
+LISTED = 8  # numbers of a table that are shown one by one
+
 
 @dataclass(frozen=True)
 class Info:
@@ -73,13 +75,15 @@ class Info:
 
 
 def _numbers(params: Any) -> dict[str, Any]:
-    """Parameters as plain numbers; a beam's footprint as its covered cells ahead."""
+    """Parameters as plain numbers, of large tables only the size; a beam's footprint as drawn."""
     plain = {}
     for field in fields(params):
         value = np.asarray(getattr(params, field.name))
         if value.dtype == bool and value.ndim == 2:
             rows = ["".join(".#"[cell] for cell in row.astype(int)) for row in value if row.any()]
             plain[field.name] = " ".join(rows)
+        elif value.size > LISTED or (value.ndim and not value.size):
+            plain[field.name] = f"a table of {' x '.join(map(str, value.shape))}"
         elif value.ndim:
             plain[field.name] = np.vectorize(lambda number: float(f"{number:.6g}"))(value).tolist()
         else:

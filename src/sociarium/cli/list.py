@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sociarium.catalogue import WORLDS, Entry
+from sociarium.catalogue import WORLDS, Entry, make
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "players": entry.players,
-        "actions": list(entry.load().actions),
+        "actions": list(make(entry.id).actions),
         "paper": entry.paper,
         "summary": entry.summary,
     }

@@ -16,6 +16,7 @@ COMMANDS = {
     "sweep": "Sweep",
     "reproduce": "Reproduce",
     "dilemma": "Dilemma",
+    "oracle": "Oracle",
     "bench": "Bench",
     "bench-train": "BenchTrain",
     "check": "Check",

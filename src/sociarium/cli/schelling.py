@@ -97,7 +97,7 @@ def chosen(world: str, every: bool) -> list[Entry]:
     """The named world, or all that have scripted citizens."""
     if every == bool(world):
         raise BadArgument("name one world, or give --all")
-    return [entry for entry in WORLDS if entry.scripts] if every else [find(world)]
+    return [entry for entry in WORLDS if entry.kind == "dilemma"] if every else [find(world)]
 
 
 def agrees(entry: Entry, diagram: Diagram) -> bool | None:

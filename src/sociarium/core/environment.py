@@ -6,7 +6,8 @@ is a constructor argument; every other number is a leaf of `Params` and can be s
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import Events
+from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene, through_eyes_of
 from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec, ViewSpec
@@ -114,6 +116,10 @@ class Environment(abc.ABC, Generic[State, Params]):
     event_specs: tuple[EventSpec, ...]
     gauge_specs: tuple[GaugeSpec, ...]
     cooperation: CooperationSpec | None = None
+    recipes: tuple[RecipeSpec, ...] = ()  # hidden rules, disclosed as `knowledge`
+    sources: Mapping[str, tuple[str, ...]] = MappingProxyType(
+        {}
+    )  # what lies about: tools to see it
     id: str = ""
     players: int
     actions: tuple[str, ...]
@@ -173,6 +179,10 @@ class Environment(abc.ABC, Generic[State, Params]):
         return through_eyes_of(
             player, view.cells[player], view.own[player], self.view_spec, overview
         )
+
+    def bounds(self) -> dict[str, Bound]:
+        """What all players together can earn at most in an episode, by name, where it is known."""
+        return {}
 
     def action(self, name: str) -> int:
         """The number of a named action."""

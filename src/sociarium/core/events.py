@@ -103,5 +103,5 @@ def sentence(row: Row, specs: Sequence[EventSpec], names: Sequence[str]) -> str:
         target=called(row.target),
         row=row.row,
         col=row.col,
-        value=f"{row.value:g}",
+        value=spec.values[int(row.value)] if spec.values else f"{row.value:g}",
     )

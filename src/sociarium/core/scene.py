@@ -20,13 +20,26 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Thing:
+    """Something on a cell: goods, and how many units, or a place to work at."""
+
+    name: str
+    row: int
+    col: int
+    units: int = 1
+
+
+@dataclass(frozen=True)
 class Scene:
     """A grid of named things with players on it.
 
     `ground[row, col]` indexes `tiles`; `lit[row, col]` indexes `lights` (0 is none). For the whole
     map up is north; for one player's window up is where that player faces, `me` is its seat and
     `private` its own numbers. `region` numbers the parts of the map (-1 is none), such as patches;
-    `marks` are levels worth showing in a corner (gauges of the whole map).
+    `marks` are levels worth showing in a corner (gauges of the whole map). `things` lie on the
+    ground, later ones on earlier ones, where a cell can hold more than its tile tells.
+    `holdings` are the units of every kind, held or not, of each seat, where players hold any; one
+    player's window has none but its own, among its `private` numbers.
     """
 
     ground: np.ndarray
@@ -41,6 +54,8 @@ class Scene:
     me: int | None = None
     private: dict[str, int] = field(default_factory=dict)
     marks: dict[str, float] = field(default_factory=dict)
+    things: tuple[Thing, ...] = ()
+    holdings: tuple[dict[str, int], ...] = ()
 
     def with_ground(self, ground: np.ndarray) -> "Scene":
         """The same scene with other tiles, given cell by cell."""
@@ -69,6 +84,14 @@ def through_eyes_of(
         if code
     )
     ground = spec.planes[spec.plane("ground")]
+    things = tuple(
+        Thing(plane.name, row, col, units) if plane.counts else Thing(plane.codes[units], row, col)
+        for plane, layer in zip(spec.planes, cells.tolist(), strict=True)
+        if plane.name not in ("ground", "occupant", "seat", "beam")
+        for row, line in enumerate(layer)
+        for col, units in enumerate(line)
+        if units
+    )
     return Scene(
         ground=cells[spec.plane("ground")],
         tiles=ground.codes,
@@ -79,5 +102,6 @@ def through_eyes_of(
         horizon=overview.horizon,
         players=overview.players,
         me=player,
+        things=things,
         private={number.name: int(value) for number, value in zip(spec.own, own, strict=True)},
     )

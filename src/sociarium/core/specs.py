@@ -8,10 +8,14 @@ OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "
 
 @dataclass(frozen=True)
 class PlaneSpec:
-    """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0."""
+    """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0.
+
+    A layer that `counts` shows how many units of what it is named after lie on each cell.
+    """
 
     name: str
     codes: tuple[str, ...]
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,14 @@ class EventSpec:
     actor: entry i is done by player i, to `other` if that is not -1.
     target: entry i is done to player i, by `other` if that is not -1.
     place: entry i is about the i-th place of a kind; nobody does it.
-    The sentence may use {actor}, {target}, {row}, {col} and {value}.
+    The sentence may use {actor}, {target}, {row}, {col} and {value}. Where `values` names things,
+    an event's value is the number of one of them.
     """
 
     name: str
     sentence: str
     axis: Literal["actor", "target", "place"] = "actor"
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

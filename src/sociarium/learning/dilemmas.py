@@ -2,7 +2,9 @@
 
 The others are scripted: no, half or all of them cooperate. Whether a response cooperates is read
 from what it leaves to the others, between what a scripted defector and a scripted cooperator leave
-in the same seat. Alone, there is nobody to wrong: who fails there fails in time, not socially.
+in the same seat. Learners may miss a good answer, so the scripts are answers too: defecting pays
+where the best unkind answer found earns more than the best kind one. Alone, there is nobody to
+wrong: who fails there fails in time, not socially.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,14 +12,31 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from sociarium import catalogue
 from sociarium.learning.best_response import Response, best_responses, scripted_response
-from sociarium.metrics.bootstrap import Estimate, over_episodes
+from sociarium.metrics.bootstrap import Estimate, difference, over_episodes
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
 DISCOUNTS = (0.9, 0.99, 0.997)
 PATIENT = 0.997
 KIND = 0.5  # of the way from what a defector leaves to what a cooperator leaves
+FOUND = 0.5  # of what a script earns alone, for a learner to have found a way
+FAILURES = {  # what pays among defectors, what pays among cooperators
+    ("cooperate", "cooperate"): "none: it pays to cooperate whatever the others do",
+    ("cooperate", "defect"): "social: it pays to cooperate only if the others do not",
+    ("cooperate", "either"): "weak: it pays to cooperate among defectors, else it is all the same",
+    ("defect", "cooperate"): "coordination: it pays to cooperate if the others do",
+    ("defect", "defect"): "social: it pays to defect whatever the others do",
+    ("defect", "either"): "social: it pays to defect among defectors, else it is all the same",
+    (
+        "either",
+        "cooperate",
+    ): "none: it pays to cooperate among cooperators, else it is all the same",
+    ("either", "defect"): "social: it pays to defect among cooperators, else it is all the same",
+    ("either", "either"): "not shown: neither pays more",
+}
 
 Tell = Callable[[str], None]
 
@@ -39,9 +58,18 @@ class Setting:
         left = (self.learners[discount].others - self.defector.others.mean()) / span
         return over_episodes(left)
 
-    def gain(self, discount: float) -> Estimate:
-        """What the learner earns above the scripted cooperator in its place."""
-        return over_episodes(self.learners[discount].own - self.cooperator.own.mean())
+    def temptation(self) -> Estimate | None:
+        """What the best unkind answer earns above the best kind one."""
+        kindness = {discount: self.kindness(discount) for discount in self.learners}
+        if None in kindness.values():
+            return None
+        answers = [(self.cooperator, True), (self.defector, False)]
+        answers += [(self.learners[d], found.mean > KIND) for d, found in kindness.items() if found]
+        kind, unkind = (
+            over_episodes(max((a.own for a, k in answers if k is wanted), key=np.mean))
+            for wanted in (True, False)
+        )
+        return difference(unkind, kind)
 
 
 @dataclass(frozen=True)
@@ -57,29 +85,20 @@ class Verdict:
 
     @property
     def failure(self) -> str:
-        """Which kind of failure a patient selfish learner meets."""
-        kind = {name: self.cooperates(name, PATIENT) for name in self.settings}
-        if kind["all"] and kind["none"]:
-            return "none: it pays to cooperate whatever the others do"
-        if kind["all"]:
-            return "coordination: it pays to cooperate if the others do"
-        if kind["none"]:
-            return "social: it pays to cooperate only if the others do not"
-        return "social: it pays to defect whatever the others do"
+        """Which failure it is; half cooperators count where among all it makes no difference."""
+        tempted = {name: setting.temptation() for name, setting in self.settings.items()}
+        return failure(tempted["none"], tempted["all"] or tempted["half"])
 
     @property
     def impatience(self) -> str:
-        """Whether a learner alone does worse for being impatient."""
+        """How learners do alone: whether the impatient ones do worse, whether they find a way."""
         best = max(response.own.mean() for response in self.solo.values())
-        worst = self.solo[min(self.solo)].own.mean()
-        if best <= 0:
+        scripted = max(self.solo_cooperator.own.mean(), self.solo_defector.own.mean())
+        if max(best, scripted) <= 0:
             return "nothing to earn alone"
-        return "intertemporal" if worst < 0.8 * best else "no"
-
-    def cooperates(self, setting: str, discount: float) -> bool:
-        """Whether the learner leaves the others more than half of what a cooperator would."""
-        found = self.settings[setting].kindness(discount)
-        return found is not None and found.mean > KIND
+        if best < FOUND * scripted:
+            return "not found alone"
+        return "intertemporal" if self.solo[min(self.solo)].own.mean() < 0.8 * best else "no"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -91,13 +110,13 @@ class Verdict:
             "settings": {
                 name: {
                     "cooperating": setting.cooperating,
+                    "temptation": _shown(setting.temptation()),
                     "cooperator": _told(setting.cooperator),
                     "defector": _told(setting.defector),
                     "learner": {
                         str(discount): {
                             **_told(response),
                             "kindness": _shown(setting.kindness(discount)),
-                            "gain": _shown(setting.gain(discount)),
                         }
                         for discount, response in setting.learners.items()
                     },
@@ -155,6 +174,18 @@ def verdict(
         scripted_response(alone, COOPERATOR, "", episodes=episodes),
         scripted_response(alone, DEFECTOR, "", episodes=episodes),
     )
+
+
+def failure(among_defectors: Estimate | None, among_cooperators: Estimate | None) -> str:
+    """Which failure it is, from what defecting earns more; where nothing differs, either pays."""
+    return FAILURES[_pays(among_defectors), _pays(among_cooperators)]
+
+
+def _pays(temptation: Estimate | None) -> str:
+    """What pays where defecting earns so much more; either, where the interval holds zero."""
+    if temptation is None or not (temptation.above_zero or temptation.below_zero):
+        return "either"
+    return "defect" if temptation.above_zero else "cooperate"
 
 
 def _told(response: Response) -> dict[str, Any]:

@@ -45,6 +45,13 @@ _SCALE = {
     "gift_refinement": (64, 128, 3.0, 2),
     "pd_arena": (64, 128, 3.0, 2),
 }
+# Orchards take hundreds of steps to show what was done to them, so learners look further ahead.
+_PATIENCE = {"discount": 0.997, "trace": 0.98, "entropy": 0.02, "learning_rate": 3e-4}
+_SETTINGS = {
+    "harvest_open": _PATIENCE,
+    "harvest_closed": _PATIENCE,
+    "harvest_partnership": _PATIENCE,
+}
 _METHODS: Mapping[str, tuple[str, str]] = {
     "selfish": ("ippo", "selfish"),
     "common": ("ippo", "common"),
@@ -53,11 +60,12 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "exchange": ("ippo", "exchange:1..1/n"),
 }
 _ANGLES = ("0", "22.5", "45", "67.5", "90")
+_LETTER = "1,quiet"  # weight and penalty with which the formula gives the table of the paper
 
 
 def _cell(world: str, line: str, algorithm: str, preference: str) -> Cell:
     lanes, steps, millions, seeds = _SCALE[world]
-    settings: dict[str, Any] = {"lanes": lanes, "steps": steps}
+    settings: dict[str, Any] = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {})}
     plan = Plan(
         algorithm,
         f"{world}-v0",
@@ -79,7 +87,7 @@ STUDIES = {
         "Collective return by social value orientation",
         "SocialJax (Guo et al., 2025), table 2: the angle of the wish from own points to others'",
         tuple(
-            _cell(world, f"SVO {angle}", "ippo", f"svo:{angle}")
+            _cell(world, f"SVO {angle}", "ippo", f"svo:{angle},{_LETTER}")
             for world in _SCALE
             for angle in _ANGLES
         ),

@@ -1,6 +1,8 @@
 """Everybody moves at once, and nobody shares a cell."""
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -31,46 +33,51 @@ def resolve(
     here: Int[Array, " players"],
     there: Int[Array, " players"],
     nowhere: int,
+    swaps: bool = False,
 ) -> Int[Array, " players"]:
     """Moves everyone from `here` to `there` at once; the cells on the map stay distinct.
 
     A cell wanted by several goes to whoever stays on it, else to the one with the highest draw.
-    Two players never swap; following one who leaves is allowed, and so are rings of three or more.
-    Whoever is nowhere stays there.
+    Following one who leaves is allowed, and so are rings of three or more; two players swap only
+    where `swaps` allows it. Whoever is nowhere stays there.
     """
     spare_bits = max(1, math.ceil(math.log2(max(2, len(here)))))
     seat = jnp.arange(len(here), dtype=jnp.uint32)
     lot = (draw >> spare_bits << spare_bits) | seat
     lot = jnp.where(here == there, jnp.uint32(0xFFFFFFFF) << spare_bits | seat, lot)
     if len(here) <= FEW:
-        return _resolve_few(lot, here, there)
-    return _resolve_many(lot, here, there, nowhere)
+        return _resolve_few(swaps)(lot, here, there)
+    return _resolve_many(lot, here, there, nowhere, swaps)
 
 
-@lanes_last
-def _resolve_few(
-    lot: UInt32[Array, "players *lanes"],
-    here: Int[Array, "players *lanes"],
-    there: Int[Array, "players *lanes"],
-) -> Int[Array, "players *lanes"]:
-    """Compares all pairs; axis 0 is the one who asks, axis 1 the other.
+@cache
+def _resolve_few(swaps: bool) -> Callable[..., Any]:
+    """Compares all pairs; axis 0 is the one who asks, axis 1 the other."""
 
-    `queue` holds, as bits, everybody somebody waits for, directly or along a chain.
-    """
-    players = len(here)
-    moves = here != there
-    outbid = ((there[:, None] == there[None]) & (lot[None] > lot[:, None])).any(1)
-    onto = (there[:, None] == here[None]) & moves[:, None]
-    swapped = (onto & jnp.swapaxes(onto, 0, 1)).any(1)
-    stays = ~moves | outbid | swapped
+    @lanes_last
+    def resolve_few(
+        lot: UInt32[Array, "players *lanes"],
+        here: Int[Array, "players *lanes"],
+        there: Int[Array, "players *lanes"],
+    ) -> Int[Array, "players *lanes"]:
+        """`queue` holds, as bits, everybody somebody waits for, directly or along a chain."""
+        players = len(here)
+        moves = here != there
+        outbid = ((there[:, None] == there[None]) & (lot[None] > lot[:, None])).any(1)
+        onto = (there[:, None] == here[None]) & moves[:, None]
+        stays = ~moves | outbid
+        if not swaps:
+            stays = stays | (onto & jnp.swapaxes(onto, 0, 1)).any(1)
 
-    seat = jnp.arange(players, dtype=jnp.uint32).reshape(players, *[1] * (here.ndim - 1))
-    queue = jnp.sum(jnp.where(onto, jnp.uint32(1) << seat[None], 0), 1, dtype=jnp.uint32)
-    for _ in range(math.ceil(math.log2(max(2, players)))):
-        ahead = jnp.where((queue[:, None] >> seat[None]) & 1 == 1, queue[None], 0)
-        queue = queue | jnp.bitwise_or.reduce(ahead, axis=1)
-    staying = jnp.sum(jnp.where(stays, jnp.uint32(1) << seat, 0), 0, dtype=jnp.uint32)
-    return jnp.where(stays | ((queue & staying[None]) != 0), here, there)
+        seat = jnp.arange(players, dtype=jnp.uint32).reshape(players, *[1] * (here.ndim - 1))
+        queue = jnp.sum(jnp.where(onto, jnp.uint32(1) << seat[None], 0), 1, dtype=jnp.uint32)
+        for _ in range(math.ceil(math.log2(max(2, players)))):
+            ahead = jnp.where((queue[:, None] >> seat[None]) & 1 == 1, queue[None], 0)
+            queue = queue | jnp.bitwise_or.reduce(ahead, axis=1)
+        staying = jnp.sum(jnp.where(stays, jnp.uint32(1) << seat, 0), 0, dtype=jnp.uint32)
+        return jnp.where(stays | ((queue & staying[None]) != 0), here, there)
+
+    return resolve_few
 
 
 def _resolve_many(
@@ -78,6 +85,7 @@ def _resolve_many(
     here: Int[Array, " players"],
     there: Int[Array, " players"],
     nowhere: int,
+    swaps: bool,
 ) -> Int[Array, " players"]:
     """Players write to the cells and read them back; pointers double along queues of followers."""
     players = len(here)
@@ -88,8 +96,9 @@ def _resolve_many(
     standing = jnp.full(nowhere + 1, -1, jnp.int32).at[here].set(seat, mode="promise_in_bounds")
     leader = jnp.where(moves, standing[there], -1)
     leader = jnp.where(leader < 0, seat, leader)
-    swapped = moves & (leader != seat) & (leader[leader] == seat)
-    stays = ~moves | outbid | swapped
+    stays = ~moves | outbid
+    if not swaps:
+        stays = stays | (moves & (leader != seat) & (leader[leader] == seat))
 
     def follow(_: Any, carry: tuple[Bool[Array, " players"], Int[Array, " players"]]):
         stays, leader = carry

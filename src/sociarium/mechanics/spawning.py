@@ -42,6 +42,15 @@ def drawn(
     return jnp.asarray(cells)[shuffled(key, len(cells))][:players]
 
 
+def scattered_over(
+    key: Key[Array, ""], taken: Bool[Array, " cells"], things: int
+) -> Int[Array, " things"]:
+    """Different cells that are not taken, as many as there are things, drawn by lot."""
+    draw = random.bits(key, len(taken)) >> 1
+    order = jnp.argsort(jnp.where(taken, jnp.uint32(0xFFFFFFFF), draw), stable=True)
+    return order[:things].astype(jnp.int32)
+
+
 def headings(key: Key[Array, ""], players: int) -> Int[Array, " players"]:
     """A uniform heading for each player."""
     return (random.bits(key, players) >> 30).astype(jnp.int32)

@@ -40,8 +40,11 @@ class Window:
         ahead: int = 9,
         behind: int = 1,
         side: int = 5,
+        wraps: bool = False,
     ) -> None:
+        """With `wraps` the map has no edge: it goes on at the opposite side."""
         self.terrain = terrain
+        self.wraps = wraps
         self.ahead, self.side = ahead, side
         self.rows, self.cols = ahead + 1 + behind, 2 * side + 1
         self.size = self.rows * self.cols
@@ -135,6 +138,8 @@ class Window:
         """The entry behind each cell of the map with a margin of outside around it."""
         terrain = self.terrain
         cells = self.entry[: terrain.cells].reshape(terrain.rows, terrain.cols)
+        if self.wraps:
+            return np.pad(cells, self._margin, mode="wrap").ravel()
         return np.pad(cells, self._margin, constant_values=self.outside).ravel()
 
     @cached_property
@@ -165,6 +170,8 @@ class Window:
         for heading, (down, right) in enumerate(STEPS):
             rows = row[:, None] + far * down + aside * right
             cols = col[:, None] + far * right - aside * down
+            if self.wraps:
+                rows, cols = rows % terrain.rows, cols % terrain.cols
             inside = (rows >= 0) & (rows < terrain.rows) & (cols >= 0) & (cols < terrain.cols)
             cell = np.where(inside, rows * terrain.cols + cols, 0)
             table[:-1, heading] = np.where(inside, self.entry[cell], self.outside)

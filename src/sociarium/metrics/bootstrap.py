@@ -81,6 +81,14 @@ def over_episodes(values: Float[np.ndarray, " episodes"]) -> Estimate:
     return estimate(values.mean(), resampled(values[None, None, None])[:, 0, 0])
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """One mean less another, of independent samples: their intervals add up as variances do."""
+    mean = one.mean - other.mean
+    low = np.hypot(one.mean - one.low, other.high - other.mean)
+    high = np.hypot(one.high - one.mean, other.mean - other.low)
+    return Estimate(mean, float(mean - low), float(mean + high))
+
+
 def iqm(values: Float[np.ndarray, "*batch n"]) -> Float[np.ndarray, "*batch"]:
     """The mean of the middle half; of values that lie across its edges, the part inside counts."""
     n = values.shape[-1]

@@ -28,7 +28,8 @@ def step_toward(
     """
     row, col = home
     ways = _flood(home)(goal, ~blocked.at[row, col].set(False))
-    action = jnp.where(goal[row, col], turning.STAY, turning.FORWARD + _one_of(ways, word))
+    is_way = ways >> jnp.arange(4, dtype=jnp.uint32) & 1 == 1
+    action = jnp.where(goal[row, col], turning.STAY, turning.FORWARD + one_of(is_way, word))
     return action.astype(jnp.int32), goal[row, col] | (ways > 0)
 
 
@@ -85,12 +86,11 @@ def _free_run(blocked: Bool[Array, " cells"]) -> Int[Array, ""]:
     return jnp.sum(jnp.cumsum(blocked) == 0, dtype=jnp.int32)
 
 
-def _one_of(ways: UInt32[Array, ""], word: UInt32[Array, ""]) -> Int[Array, ""]:
-    """The place of one set bit among the lowest four, by lot; 0 where none is set."""
-    is_set = ways >> jnp.arange(4, dtype=jnp.uint32) & 1 == 1
-    rank = jnp.cumsum(is_set)
+def one_of(choices: Bool[Array, " choices"], word: UInt32[Array, ""]) -> Int[Array, ""]:
+    """The number of one of the choices that are open, by lot; 0 where none is."""
+    rank = jnp.cumsum(choices)
     chosen = random.below(word, rank[-1]) + 1
-    return jnp.argmax(is_set & (rank == chosen)).astype(jnp.int32)
+    return jnp.argmax(choices & (rank == chosen)).astype(jnp.int32)
 
 
 @cache

@@ -27,6 +27,7 @@ TILES: dict[str, Colour] = {
     "sand": (236, 217, 170),
     "floor": (226, 221, 211),
     "wall": (134, 137, 152),
+    "block": (142, 128, 118),
     "clean water": (104, 188, 220),
     "river": (82, 160, 208),
     "waste": (104, 108, 58),
@@ -42,6 +43,25 @@ TILES: dict[str, Colour] = {
     "token": (170, 92, 214),
     "cooperate token": (38, 166, 120),
     "defect token": (204, 52, 62),
+}
+GOODS: dict[str, Colour] = {
+    "wood": (166, 108, 58),
+    "stone": (178, 180, 186),
+    "hammer": (222, 168, 92),
+    "coal": (64, 62, 74),
+    "torch": (255, 158, 44),
+    "iron": (186, 100, 66),
+    "steel": (128, 168, 214),
+    "shovel": (70, 158, 160),
+    "pickaxe": (96, 116, 186),
+    "gem_mine": (150, 96, 206),
+    "clay": (206, 124, 90),
+    "pottery": (224, 142, 62),
+    "cutter": (216, 64, 70),
+    "gem": (62, 206, 226),
+    "totem": (198, 52, 60),
+    "berry": (190, 40, 116),
+    "stew": (196, 122, 44),
 }
 LIGHTS: dict[str, Colour] = {
     "zap": (255, 166, 0),
@@ -67,6 +87,15 @@ def of_tile(name: str) -> Colour:
         return TILES[name]
     seat = owner_of_coin(name)
     return of_seat(seat) if seat is not None else hashed(name)
+
+
+def of_goods(name: str) -> Colour:
+    """The colour that stands for goods."""
+    if name in GOODS:
+        return GOODS[name]
+    turn, tone = divmod(zlib.crc32(name.encode()), 3)
+    saturation, value = ((0.55, 0.90), (0.75, 0.62), (0.28, 0.88))[tone]
+    return from_hsv(turn % 359 / 359, saturation, value)
 
 
 def of_light(name: str) -> Colour:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from sociarium.core.errors import BadArgument
-from sociarium.views import hud
+from sociarium.views import lettering
 
 SAMPLED = 16  # frames that the palette is made from
 COLOURS = 255  # one more is left for what did not change
@@ -49,18 +49,18 @@ def strip(
     """The pictures side by side, tops aligned, each under its caption if there are any."""
     if not pictures:
         raise BadArgument("a strip needs at least one picture; given none")
-    head = hud.LETTER + 16 if captions else 0
+    head = lettering.LETTER + 16 if captions else 0
     width = sum(picture.width for picture in pictures) + gap * (len(pictures) - 1)
     tallest = max(picture.height for picture in pictures)
-    image = Image.new("RGB", (width, head + tallest), hud.BACK)
-    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=hud.LETTER + 3)
+    image = Image.new("RGB", (width, head + tallest), lettering.BACK)
+    draw, font = ImageDraw.Draw(image), lettering.font(lettering.LETTER + 3)
     x = 0
     for place, picture in enumerate(pictures):
         image.paste(picture, (x, head))
         if place < len(captions):
             middle = (x + picture.width // 2, head // 2 + 2)
-            text = hud.written(captions[place])
-            draw.text(middle, text, font=font, fill=hud.TEXT, anchor="mm")
+            text = lettering.written(captions[place])
+            draw.text(middle, text, font=font, fill=lettering.TEXT, anchor="mm")
         x += picture.width + gap
     return image
 

@@ -1,23 +1,29 @@
-"""The frame of a picture: caption above; clock, gauges and every seat's score below."""
+"""The frame of a picture: caption above; clock, gauges, every seat's score and goods below."""
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Protocol, SupportsFloat, runtime_checkable
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from sociarium.core.scene import Scene
-from sociarium.views import people
+from sociarium.views import goods, people, stock
 from sociarium.views.colours import Colour
+from sociarium.views.lettering import (
+    BACK,
+    CARD,
+    FADED,
+    LETTER,
+    QUIET,
+    TEXT,
+    brief,
+    font,
+    length,
+    number,
+    written,
+)
 
-BACK: Colour = (27, 29, 38)
-CARD: Colour = (46, 49, 62)
-TEXT: Colour = (240, 241, 246)
-QUIET: Colour = (160, 164, 180)
-FADED: Colour = (104, 108, 122)
 ELAPSED: Colour = (255, 196, 84)
 
-LETTER = 14  # height of the text, in pixels
 MARGIN = 8
 GAP = 6
 CHIP = 26  # height of a seat's chip
@@ -45,16 +51,18 @@ def framed(
     """The board inside its frame."""
     width = max(board.width, NARROWEST)
     facts = _wrapped(_facts(scene, scores), width, 2 * GAP)
-    chips = _chips(scene, scores, names) if scene.players <= MOST_CHIPS else []
-    rows = _wrapped(chips, width, GAP)
+    tables = stock.tables(_lines(scene, scores, names), width)
+    chips = _chips(scene, scores, names) if _has_chips(scene) else []
+    rows = [*([table] for table in tables), *_wrapped(chips, width, GAP)]
     above = MARGIN + (LETTER + 12 if caption else 0)
     below = above + board.height + 3
-    height = below + GAP + len(facts) * (LETTER + GAP) + len(rows) * (CHIP + GAP) + GAP
+    tall = sum(max(item.height for item in part) + GAP for part in (*facts, *rows))
+    height = below + GAP + tall + GAP
     image = Image.new("RGB", (width + 2 * MARGIN, height), BACK)
     draw = ImageDraw.Draw(image)
     if caption:
         middle = (image.width // 2, MARGIN // 2 + (LETTER + 12) // 2)
-        draw.text(middle, written(caption), font=_font(LETTER + 2), fill=TEXT, anchor="mm")
+        draw.text(middle, written(caption), font=font(LETTER + 2), fill=TEXT, anchor="mm")
     image.paste(board, ((image.width - board.width) // 2, above))
     _clock_line(draw, scene, image.width // 2, board.width, below - 3)
     for part in (*facts, *rows):
@@ -66,22 +74,12 @@ def framed(
     return image
 
 
-def written(text: str) -> str:
-    """The text in letters that the built-in font has."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?"
-
-
-def number(value: SupportsFloat) -> str:
-    """A number as short as it can be told."""
-    value = float(value)
-    return str(round(value)) if abs(value - round(value)) < 0.05 else f"{value:.1f}"
-
-
 def _facts(scene: Scene, scores: BySeat | None) -> list[Image.Image]:
     """The clock, the gauges, one's own numbers, and the crowd where it is too large for chips."""
     facts = {"step": f"{scene.clock} / {scene.horizon}"}
     for name, value in {**scene.marks, **scene.private}.items():
-        facts[name.replace("_", " ")] = number(value)
+        if name not in goods.PAINTERS:
+            facts[name.replace("_", " ")] = brief(value, 5)
     if scene.players > MOST_CHIPS:
         facts["players"] = str(scene.players)
         if scene.me is None:
@@ -95,16 +93,44 @@ def _facts(scene: Scene, scores: BySeat | None) -> list[Image.Image]:
     return [_labelled(label, value, longest.get(label, "0000")) for label, value in facts.items()]
 
 
+def _lines(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> list[stock.Line]:
+    """What every seat holds, or oneself in one's own window; a large crowd is one line."""
+    if scene.me is not None:
+        own = {kind: units for kind, units in scene.private.items() if kind in goods.PAINTERS}
+        return [stock.Line(scene.me, own)] if own else []
+    if scene.players > MOST_CHIPS:
+        total: dict[str, int] = {}
+        for holding in scene.holdings:
+            for kind, units in holding.items():
+                total[kind] = total.get(kind, 0) + units
+        return [stock.Line(None, total, name="all")] if total else []
+    seen = {body.seat for body in scene.bodies}
+    return [
+        stock.Line(
+            seat,
+            holding,
+            name=None if names is None else written(names[seat]),
+            score=None if scores is None else float(scores[seat]),
+            away=seat not in seen,
+        )
+        for seat, holding in enumerate(scene.holdings)
+    ]
+
+
+def _has_chips(scene: Scene) -> bool:
+    """Whether seats have chips: not in a large crowd, nor where a table has a line for each."""
+    return scene.players <= MOST_CHIPS and not scene.holdings
+
+
 def _labelled(label: str, value: str, longest: str) -> Image.Image:
     """A label and its value, with room for the longest value so that films keep still."""
-    font = _font(LETTER)
     label = written(label)
-    start = round(font.getlength(label + " "))
-    room = max(_length(value), _length(longest))
+    start = length(label + " ")
+    room = max(length(value), length(longest))
     image = Image.new("RGB", (start + room + 2, LETTER), BACK)
     draw = ImageDraw.Draw(image)
-    draw.text((0, LETTER - 3), label, font=font, fill=QUIET, anchor="ls")
-    draw.text((start, LETTER - 3), value, font=font, fill=TEXT, anchor="ls")
+    draw.text((0, LETTER - 3), label, font=font(LETTER), fill=QUIET, anchor="ls")
+    draw.text((start, LETTER - 3), value, font=font(LETTER), fill=TEXT, anchor="ls")
     return image
 
 
@@ -113,8 +139,8 @@ def _chips(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> 
     seats = range(scene.players)
     called = ["" if names is None else written(names[seat]) for seat in seats]
     scored = ["" if scores is None else number(scores[seat]) for seat in seats]
-    room = max((_length(name) for name in called), default=0)
-    purse = 0 if scores is None else max(_length(score) for score in ("000", *scored))
+    room = max((length(name) for name in called), default=0)
+    purse = 0 if scores is None else max(length(score) for score in ("000", *scored))
     width = ICON + 4 + (room + 6 if room else 0) + (purse + 4 if purse else 0)
     width += 6 if room or purse else 0
     seen = {body.seat for body in scene.bodies}
@@ -129,20 +155,14 @@ def _chip(seat: int, name: str, score: str, width: int, away: bool, me: bool) ->
     """A seat's figure, name and score; grey for somebody out of play."""
     image = _pill(width, CARD, QUIET if me else CARD)
     icon = people.body(seat, 0, ICON)
-    if away:
-        mask = icon.getchannel("A").point([level * 11 // 20 for level in range(256)])
-        icon = Image.merge("LA", (icon.convert("L"), mask)).convert("RGBA")
+    icon = people.faded(icon) if away else icon
     image.paste(icon, (2, (CHIP - ICON) // 2), icon)
-    draw, font, base = ImageDraw.Draw(image), _font(LETTER), CHIP // 2 + LETTER // 3
+    draw, base = ImageDraw.Draw(image), CHIP // 2 + LETTER // 3
     fill = FADED if away else QUIET
-    draw.text((ICON + 6, base), name, font=font, fill=fill, anchor="ls")
+    draw.text((ICON + 6, base), name, font=font(LETTER), fill=fill, anchor="ls")
     fill = FADED if away else TEXT
-    draw.text((width - 9, base), score, font=font, fill=fill, anchor="rs")
+    draw.text((width - 9, base), score, font=font(LETTER), fill=fill, anchor="rs")
     return image
-
-
-def _length(text: str) -> int:
-    return round(_font(LETTER).getlength(text))
 
 
 def _pill(width: int, fill: Colour, outline: Colour) -> Image.Image:
@@ -172,7 +192,3 @@ def _wrapped(items: list[Image.Image], width: int, gap: int) -> list[list[Image.
         rows[-1].append(item)
         used += gap + item.width
     return rows
-
-
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size=size)

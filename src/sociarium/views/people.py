@@ -34,6 +34,12 @@ def body(seat: int, heading: int, size: int, me: bool = False) -> Image.Image:
     return image
 
 
+def faded(figure: Image.Image) -> Image.Image:
+    """A player out of play: grey and faint."""
+    mask = figure.getchannel("A").point([level * 11 // 20 for level in range(256)])
+    return Image.merge("LA", (figure.convert("L"), mask)).convert("RGBA")
+
+
 def _facing_north(seat: int, size: int, me: bool) -> Image.Image:
     colour = colours.of_seat(seat)
     brush = Brush(size)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int, UInt8
 from PIL import Image, ImageFilter
 
 from sociarium.core.scene import Body, Scene
-from sociarium.views import colours, hud, people, sprites
+from sociarium.views import colours, hud, lying, people, sprites
 from sociarium.views.colours import Colour
 from sociarium.views.sprites import DETAILED, VARIANTS
 
@@ -43,11 +43,16 @@ def board(scene: Scene, size: int = 24) -> Image.Image:
     patches = np.zeros(plan.shape, bool) if scene.region is None else scene.region >= 0
     image = _terrain(under, plan.tobytes(), patches.tobytes(), plan.shape, size).copy()
     _lay_things(image, np.asarray(scene.ground), names, size)
+    lots = lying.lots(scene)
+    lying.lay(image, lots, size)
     for code, light in enumerate(scene.lights):
         if code and (scene.lit == code).any():
             _shine(image, scene.lit == code, light, size)
     for player in sorted(scene.bodies, key=lambda body: body.row):
         _place(image, player, size, player.seat == scene.me)
+    for player in scene.bodies:
+        if lot := lots.get((player.row, player.col)):
+            lying.peep_out(image, lot, player.row, player.col, size)
     return image
 
 

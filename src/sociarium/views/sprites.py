@@ -192,6 +192,23 @@ def wall(brush: Brush, variant: int) -> None:
         )
 
 
+def block(brush: Brush, variant: int) -> None:
+    """Bare rock: a lit face, a shaded one, and cracks."""
+    base = colours.TILES["block"]
+    x, y = ((0.46, 0.52), (0.58, 0.44), (0.40, 0.42), (0.54, 0.60))[variant % 4]
+    brush.shape(((0, 1), (0, 0.62), (x, y), (1, 0.70), (1, 1)), colours.darker(base, 0.20))
+    brush.shape(((0, 0.62), (0.22, 0.10), (0.70, 0.06), (x, y)), colours.lighter(base, 0.34))
+    brush.shape(((0.70, 0.06), (1, 0.30), (1, 0.70), (x, y)), colours.lighter(base, 0.10))
+    brush.shape(((x, y), (x + 0.16, 0.86), (x - 0.20, 1)), colours.darker(base, 0.32))
+    crack = colours.darker(base, 0.52)
+    if variant in (1, 4, 6):
+        brush.stroke(((0.28, 0.26), (0.36, 0.38), (0.31, 0.48)), 0.045, crack)
+    if variant in (2, 5):
+        brush.stroke(((0.76, 0.34), (0.70, 0.46), (0.79, 0.56)), 0.045, crack)
+    if variant in (3, 7):
+        brush.tuft(0.24, 0.86, 0.15, (118, 150, 84))
+
+
 def nothing(brush: Brush, variant: int) -> None:
     """Darkness with a faint dot."""
     brush.disc(0.5, 0.5, 0.05, colours.lighter(colours.TILES["nothing"], 0.10))
@@ -218,6 +235,10 @@ _SHADE = (
     Rim(0.10, INK, 0.25, drop=0.16),
     Rim(0.05, colours.darker(colours.TILES["wall"], 0.55), 1.0),
 )
+_CLIFF = (
+    Rim(0.16, INK, 0.22, drop=0.18),
+    Rim(0.06, colours.darker(colours.TILES["block"], 0.66), 1.0),
+)
 _ROUND = 0.26  # where ground meets ground in the open
 _WANDERING = 0.16
 
@@ -230,6 +251,7 @@ GROUNDS: dict[str, Ground] = {
     "grass": Ground(grass, colours.TILES["grass"], 4, 0.035, _ROUND, _WANDERING, _TURF),
     "orchard": Ground(orchard, colours.TILES["orchard"], 5, 0.04, _ROUND, _WANDERING, _TURF),
     "wall": Ground(wall, colours.TILES["wall"], height=7, roundness=0.08, rims=_SHADE),
+    "block": Ground(block, colours.TILES["block"], 7, 0.0, 0.17, 0.22, _CLIFF),
     "nothing": Ground(nothing, colours.TILES["nothing"], height=8),
 }
 _LIES_ON = ("floor", "sand", "grass")

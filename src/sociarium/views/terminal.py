@@ -6,8 +6,10 @@ from rich.style import Style
 from rich.text import Text
 
 from sociarium.core.scene import HEADINGS, Body, Scene
-from sociarium.views import colours, hud, sprites
+from sociarium.views import colours, lying, sprites
 from sociarium.views.colours import Colour
+from sociarium.views.lettering import number
+from sociarium.views.lying import Lot
 
 ARROWS = "▲▶▼◀"
 PLAIN_ARROWS = "^>v<"
@@ -18,6 +20,7 @@ GLYPHS = {
     "sand": ".",
     "floor": ".",
     "wall": "#",
+    "block": "#",
     "clean water": "~",
     "river": "=",
     "waste": "%",
@@ -35,16 +38,40 @@ GLYPHS = {
     "cooperate token": "c",
     "defect token": "d",
 }
+THING_GLYPHS = {
+    "beast": "B",
+    "wood": "w",
+    "stone": "s",
+    "coal": "c",
+    "iron": "i",
+    "clay": "y",
+    "gem_mine": "m",
+    "berry": "b",
+    "hammer": "H",
+    "torch": "T",
+    "steel": "S",
+    "shovel": "L",
+    "pickaxe": "P",
+    "cutter": "C",
+    "pottery": "O",
+    "gem": "G",
+    "totem": "M",
+    "stew": "W",
+}
 LIGHT_GLYPHS = {"zap": "*", "clean": "+", "mine": "-", "gift": "+", "interact": "*"}
 SEAT_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 SPARE = "abcdefghijklmnopqrstuwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ&@;:"
+PLACE = "_"  # before the mark of what is made at a place
 TINT = 0.55  # share of a beam's colour in a lit cell
+WORN = 0.5  # share of a place's colour in its cell
 
 
 def text(scene: Scene, colour: bool = True) -> Text:
-    """The map, then a line with the clock and the gauges; without colour, also a legend.
+    """The map, then a line with the clock and the gauges, then a legend.
 
-    A player is an arrow and its seat (`?` beyond 35).
+    A player is an arrow and its seat (`?` beyond 35). Goods are a mark and how many (`+` beyond 9),
+    two kinds are two marks, more are one mark and `&`. A place to work at is `_` and the mark of
+    what is made there; goods hide it. In colour, the legend is about such things only.
     """
     return _coloured(scene) if colour else _plain(scene)
 
@@ -54,6 +81,7 @@ def _coloured(scene: Scene) -> Text:
     bodies = {(body.row, body.col): body for body in scene.bodies}
     names = tuple(sprites.as_drawn(name, scene) for name in scene.tiles)
     ground = [colours.of_tile(sprites.ground_under(name, names)) for name in names]
+    lots, marks = lying.lots(scene), _marks(scene, _glyphs(scene.tiles))
     for (row, col), code in np.ndenumerate(scene.ground):
         if row and col == 0:
             page.append("\n")
@@ -63,23 +91,76 @@ def _coloured(scene: Scene) -> Text:
             back = colours.mixed(back, colours.of_light(light), TINT)
         if body is not None:
             page.append(ARROWS[body.heading] + _digit(body.seat), _figure(body, scene.me))
+        elif lot := lots.get((row, col)):
+            page.append(_lot(lot, marks).ljust(2), _lot_style(lot, back))
         elif sprites.thing(names[code]) is not None:
             page.append("● ", _style(colours.of_tile(names[code]), back))
         else:
             page.append("  ", _style(back, back))
-    return page.append("\n" + _status(scene))
+    page.append("\n" + _status(scene))
+    return page.append("\n" + "   ".join(_things_told(lots, marks))) if lots else page
 
 
 def _plain(scene: Scene) -> Text:
     glyphs = _glyphs(scene.tiles)
-    cells = [
-        [glyphs[code] + (_light_glyph(scene.lights[light]) if light else "") for code, light in row]
-        for row in np.dstack([scene.ground, scene.lit]).tolist()
-    ]
+    lots, marks = lying.lots(scene), _marks(scene, glyphs)
+    cells = [[glyphs[code] for code in row] for row in scene.ground.tolist()]
+    for (row, col), lot in lots.items():
+        cells[row][col] = _lot(lot, marks)
+    for row, col in np.argwhere(scene.lit).tolist():
+        cells[row][col] += _light_glyph(scene.lights[scene.lit[row, col]])
     for body in scene.bodies:
         cells[body.row][body.col] = PLAIN_ARROWS[body.heading] + _digit(body.seat)
     lines = ["".join(cell[:2].ljust(2) for cell in row).rstrip() for row in cells]
-    return Text("\n".join([*lines, _status(scene), _legend(scene, glyphs)]), no_wrap=True, end="")
+    legend = _legend(scene, glyphs, _things_told(lots, marks))
+    return Text("\n".join([*lines, _status(scene), legend]), no_wrap=True, end="")
+
+
+def _lot(lot: Lot, marks: dict[str, str]) -> str:
+    """What is on a cell: a beast, or goods, or a place."""
+    if lot.beast:
+        return marks[lot.beast]
+    if not lot.goods:
+        return marks[lot.place or ""]
+    (name, units), *others = lot.goods
+    if others:
+        return marks[name] + (marks[others[0][0]] if len(others) == 1 else "&")
+    return marks[name] + ("" if units == 1 else str(units) if units < 10 else "+")
+
+
+def _lot_style(lot: Lot, ground: Colour) -> Style:
+    if lot.beast:
+        return _style(lying.GLARE, lying.FUR) + Style(bold=True)
+    if lot.goods:
+        own = colours.of_goods(lot.goods[0][0])
+        return _style(colours.readable_on(own), own)
+    return _style(lying.GROOVE, colours.mixed(ground, lying.PLATE, WORN))
+
+
+def _marks(scene: Scene, taken: list[str]) -> dict[str, str]:
+    """A mark for everything that can be on a cell, no two the same, nor that of a tile."""
+    lots = lying.lots(scene).values()
+    lie = {name for lot in lots for name, _ in lot.goods}
+    beasts = {lot.beast for lot in lots if lot.beast}
+    names = list(dict.fromkeys([*lying.kinds(scene), *sorted(lie | beasts)]))
+    names.sort(key=lambda name: name not in THING_GLYPHS)
+    marks: dict[str, str] = {}
+    for name in names:
+        marks[name] = _free(name, THING_GLYPHS.get(name, ""), [*taken, *marks.values()])
+    places: dict[str, str] = {}
+    for place, makes in sorted({(lot.place, lot.product or "") for lot in lots if lot.place}):
+        wanted = marks.get(makes) or THING_GLYPHS.get(makes, "")
+        used = [mark[1:] for mark in places.values()]
+        places[place] = PLACE + _free(place, wanted, used)
+    return marks | places
+
+
+def _things_told(lots: dict[tuple[int, int], Lot], marks: dict[str, str]) -> list[str]:
+    """What the marks of things on this map mean: goods, beasts, then places."""
+    shown = {name for lot in lots.values() for name, _ in lot.goods}
+    shown |= {name for lot in lots.values() for name in (lot.beast, lot.place) if name}
+    order = sorted(shown, key=lambda name: (marks[name].startswith(PLACE), name))
+    return [f"{marks[name]} {name}" for name in order]
 
 
 def _glyphs(tiles: tuple[str, ...]) -> list[str]:
@@ -87,22 +168,26 @@ def _glyphs(tiles: tuple[str, ...]) -> list[str]:
     glyphs: list[str] = []
     for name in tiles:
         seat = colours.owner_of_coin(name)
-        wanted = [f"${_digit(seat)}"] if seat is not None else [GLYPHS.get(name, "")]
-        wanted += [
-            letter for letter in name + name.upper() if letter.isascii() and letter.isalnum()
-        ]
-        free = (glyph for glyph in (*wanted, *SPARE) if glyph and glyph not in {*glyphs, "v"})
-        glyphs.append(next(free, "?"))
+        wanted = f"${_digit(seat)}" if seat is not None else GLYPHS.get(name, "")
+        glyphs.append(_free(name, wanted, glyphs))
     return glyphs
 
 
-def _legend(scene: Scene, glyphs: list[str]) -> str:
+def _free(name: str, wanted: str, taken: list[str]) -> str:
+    """The wanted mark, or a letter of the name, or any, that is not taken."""
+    letters = [letter for letter in name + name.upper() if letter.isascii() and letter.isalnum()]
+    free = (mark for mark in (wanted, *letters, *SPARE) if mark and mark not in {*taken, "v"})
+    return next(free, "?")
+
+
+def _legend(scene: Scene, glyphs: list[str], things: list[str]) -> str:
     """What the marks of this map mean."""
     parts = [
         f"{glyphs[code]} {scene.tiles[code]}"
         for code in np.unique(scene.ground).tolist()
         if glyphs[code].strip()
     ]
+    parts += things
     parts += [
         f"{_light_glyph(scene.lights[code])} lit by {scene.lights[code]}"
         for code in np.unique(scene.lit).tolist()
@@ -115,7 +200,7 @@ def _legend(scene: Scene, glyphs: list[str]) -> str:
 def _status(scene: Scene) -> str:
     """The clock, the gauges and one's own numbers."""
     numbers = {**scene.marks, **scene.private}
-    gauges = (f"{name.replace('_', ' ')} {hud.number(value)}" for name, value in numbers.items())
+    gauges = (f"{name.replace('_', ' ')} {number(value)}" for name, value in numbers.items())
     return "   ".join([f"step {scene.clock}/{scene.horizon}", *gauges])
 
 

@@ -72,7 +72,7 @@ def ore(colour: Colour) -> Painter:
     """A lump of rock with shining veins."""
 
     def paint(brush: Brush) -> None:
-        _lump(brush, colour)
+        lump(brush, colour)
         for x, y in ((0.30, 0.40), (0.62, 0.62)):
             brush.disc(x, y, 0.035, colours.lighter(colour, 0.75))
 
@@ -83,7 +83,7 @@ def open_ore(colour: Colour) -> Painter:
     """A lump of rock that has been struck: cracked, with sparks."""
 
     def paint(brush: Brush) -> None:
-        _lump(brush, colours.lighter(colour, 0.30))
+        lump(brush, colours.lighter(colour, 0.30))
         crack = ((0.36, 0.16), (0.52, 0.36), (0.42, 0.50), (0.60, 0.66), (0.54, 0.86))
         brush.stroke(crack, 0.07, INK)
         for x, y in ((0.12, 0.16), (0.86, 0.20), (0.90, 0.58)):
@@ -94,7 +94,8 @@ def open_ore(colour: Colour) -> Painter:
     return paint
 
 
-def _lump(brush: Brush, colour: Colour) -> None:
+def lump(brush: Brush, colour: Colour) -> None:
+    """A lump of rock, lit from above."""
     brush.oval(0.52, 0.82, 0.36, 0.10, INK, 0.28)
     outline = ((0.10, 0.58), (0.20, 0.30), (0.44, 0.14), (0.72, 0.22), (0.92, 0.52), (0.84, 0.82))
     brush.shape((*outline, (0.20, 0.84)), INK)

@@ -14,10 +14,10 @@ from sociarium.players.scripted.sight import Sight
 
 
 class Uniform:
-    """Draws every action with the same chance, legal or not."""
+    """Draws every action with the same chance, legal or not; with `legal=1` only legal ones."""
 
-    def __init__(self, env: Environment[Any, Any]) -> None:
-        self.count = len(env.actions)
+    def __init__(self, env: Environment[Any, Any], legal: int = 0) -> None:
+        self.count, self.legal = len(env.actions), legal
 
     def begin(self, key: Key[Array, ""]) -> None:
         """Nothing to remember."""
@@ -26,6 +26,8 @@ class Uniform:
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """Any action."""
+        if self.legal:
+            return planning.one_of(legal, random.bits(key)), None
         return random.below(random.bits(key), jnp.int32(self.count)), None
 
 

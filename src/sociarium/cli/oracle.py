@@ -1,0 +1,92 @@
+"""`sociarium oracle NAME`."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from sociarium import catalogue
+from sociarium.arena.batch import Batch
+from sociarium.arena.seating import chairs_for, seated
+from sociarium.cli.progress import progress as shown
+from sociarium.core.errors import BadArgument
+from sociarium.core.recipes import Bound
+from sociarium.evaluation.progress import Progress, progress
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Tell what a society can earn at most, proven, and how much of it some players reach."""
+
+    world: tyro.conf.Positional[str]  # a world of recipes, e.g. frontier_easy, or a task file
+    seats: str = ""  # who plays; empty to tell the bounds only
+    episodes: int = 30
+    seed: int = 0
+    json: bool = False  # one JSON object instead of tables
+
+    def run(self) -> None:
+        """Solves, plays if asked to, and prints."""
+        if self.episodes < 1:
+            raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
+        bounds = catalogue.make(self.world).bounds()
+        if not bounds:
+            known = [e.family for e in catalogue.WORLDS if e.kind == "frontier"]
+            raise BadArgument(f"{self.world} has no known bound; these have: {', '.join(known)}")
+        reached = self._played() if self.seats else None
+        if self.json:
+            row: dict[str, Any] = {"env": catalogue.find(self.world).id}
+            row |= {name: vars(bound) for name, bound in bounds.items()}
+            row |= {"seats": self.seats, **reached.as_dict()} if reached else {}
+            print(json.dumps(row))
+            return
+        console = Console(width=None if Console().is_terminal else 100)
+        console.print(_bounds(bounds), highlight=False)
+        if reached:
+            console.print(_reached(reached), highlight=False)
+            console.print(_kinds(reached), highlight=False)
+
+    def _played(self) -> Progress:
+        env, seats = seated(self.world, self.seats, None)
+        if env.players != catalogue.make(self.world).players:
+            raise BadArgument("the bounds are for the task's own number of players; seat as many")
+        lineup = chairs_for(env, seats)
+        kinds = tuple(dict.fromkeys(lineup))
+        seating = np.tile([kinds.index(seat) for seat in lineup], (self.episodes, 1))
+        with shown(f"{env.id}, {env.players} players") as tell:
+            return progress(env, Batch(env, kinds, seating, seed=self.seed).episodes(tell))
+
+
+def _bounds(bounds: dict[str, Bound]) -> Table:
+    table = Table("at most", box=None, pad_edge=False)
+    table.add_column("total", justify="right")
+    table.add_column("in one way to earn it")
+    for name, bound in bounds.items():
+        done = ", ".join(f"{times} {event}" for event, times in bound.executions.items() if times)
+        table.add_row(name, f"{bound.total:g}", done)
+    return table
+
+
+def _reached(reached: Progress) -> Table:
+    table = Table("\nreached", box=None, pad_edge=False)
+    table.add_column("\nmean [95% interval]", justify="right")
+    table.add_row("share of the oracle", str(reached.share))
+    table.add_row("fairness", str(reached.fairness))
+    table.add_row("depth in the tree", str(reached.deepest))
+    table.add_row("goods handed over", str(reached.handed_over))
+    for event, share in reached.completion.items():
+        table.add_row(f"completion of {event}", str(share))
+    return table
+
+
+def _kinds(reached: Progress) -> Table:
+    table = Table("\ndiscovered", box=None, pad_edge=False)
+    table.add_column("\nepisodes", justify="right")
+    table.add_column("\nfirst step [95% interval]", justify="right")
+    for kind, share in reached.discovered.items():
+        first = reached.first.get(kind)
+        table.add_row(kind, f"{share:.0%}", "never" if first is None else str(first))
+    return table

@@ -1,0 +1,68 @@
+"""Worlds by name, with arguments in the name, and tasks from files."""
+
+import pytest
+
+import sociarium
+from sociarium import catalogue
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.envs.frontier.task import BadTask
+
+TASK = """
+extends = "easy"
+[resources]
+wheat = { worth = 1, piles = 2 }
+[jobs]
+baker = { players = 3 }
+"""
+
+
+def test_arguments_can_stand_in_the_name():
+    env = sociarium.make("frontier_easy?sight=1&tiles=2x3")
+    assert env.view_spec.rows == 3
+    assert env.map_shape == (14, 21)
+    assert env.id == "frontier_easy-v0?sight=1&tiles=2x3"
+
+
+def test_a_name_with_arguments_makes_the_same_world_again():
+    env = sociarium.make("harvest_open?map_seed=7")
+    assert (sociarium.make(env.id).glyphs == env.glyphs).all()
+    assert catalogue.find(env.id).id == "harvest_open-v0"
+
+
+def test_arguments_of_the_call_win():
+    assert sociarium.make("coins?players=4", players=3).players == 3
+
+
+@pytest.mark.parametrize("name", ["coins?", "coins?players", "coins?=3", "coins?players="])
+def test_unreadable_arguments_are_refused(name):
+    if name == "coins?":
+        assert sociarium.make(name).players == 2
+        return
+    with pytest.raises(BadArgument, match="WORLD\\?name=value"):
+        sociarium.make(name)
+
+
+def test_unknown_arguments_are_refused_with_the_nearest():
+    with pytest.raises(UnknownName, match="Did you mean players"):
+        sociarium.make("coins?player=3")
+    with pytest.raises(BadArgument, match="at least 1"):
+        sociarium.make("coins?players=0")
+
+
+def test_a_task_in_a_file_is_a_world(tmp_path):
+    file = tmp_path / "village.toml"
+    file.write_text(TASK)
+    env = sociarium.make(str(file))
+    assert env.kinds[-1] == "wheat" and env.jobs[-1] == "baker"
+    assert env.players == 7 == catalogue.find(str(file)).players
+    assert env.id == str(file)
+    assert sociarium.make(f"{file}?players=2").players == 2
+
+
+def test_a_file_that_is_no_task_is_refused(tmp_path):
+    file = tmp_path / "broken.toml"
+    file.write_text("rows = ")
+    with pytest.raises(BadTask, match="not TOML"):
+        sociarium.make(str(file))
+    with pytest.raises(BadTask, match="Cannot read"):
+        sociarium.make(str(tmp_path / "missing.json"))
