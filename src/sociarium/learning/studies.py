@@ -52,6 +52,9 @@ _SETTINGS = {
     "harvest_closed": _PATIENCE,
     "harvest_partnership": _PATIENCE,
 }
+# To who wishes for an angle, what the other player does meanwhile outweighs a coin's colour, so
+# these learners look less far ahead and make more of what they see.
+_KEEN = {"coins": {"discount": 0.97, "epochs": 4, "learning_rate": 1e-3}}
 _METHODS: Mapping[str, tuple[str, str]] = {
     "selfish": ("ippo", "selfish"),
     "common": ("ippo", "common"),
@@ -63,9 +66,9 @@ _ANGLES = ("0", "22.5", "45", "67.5", "90")
 _LETTER = "1,quiet"  # weight and penalty with which the formula gives the table of the paper
 
 
-def _cell(world: str, line: str, algorithm: str, preference: str) -> Cell:
+def _cell(world: str, line: str, algorithm: str, preference: str, **settings: Any) -> Cell:
     lanes, steps, millions, seeds = _SCALE[world]
-    settings: dict[str, Any] = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {})}
+    settings = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {}), **settings}
     plan = Plan(
         algorithm,
         f"{world}-v0",
@@ -87,7 +90,7 @@ STUDIES = {
         "Collective return by social value orientation",
         "SocialJax (Guo et al., 2025), table 2: the angle of the wish from own points to others'",
         tuple(
-            _cell(world, f"SVO {angle}", "ippo", f"svo:{angle},{_LETTER}")
+            _cell(world, f"SVO {angle}", "ippo", f"svo:{angle},{_LETTER}", **_KEEN.get(world, {}))
             for world in _SCALE
             for angle in _ANGLES
         ),
