@@ -1,5 +1,6 @@
 """Learning curves of several seeds as pictures: one panel for each world."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 ACROSS = 3  # panels side by side
+LETTER = 0.056  # inches of a letter of the notes
 SMOOTHED = 9  # rows averaged into one point
 
 
@@ -74,8 +76,10 @@ def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":
     notes.append("Interquartile mean over seeds, 95% bootstrap interval")
     if missing:
         notes[-1] += f"; not begun: {', '.join(missing).replace('_', ' ')}"
-    for row, note in enumerate(reversed(notes)):
-        figure.text(0.02, (0.07 + 0.16 * row) / height, f"{note}.", fontsize=7, color=FAINT)
+    letters = int(width / LETTER)
+    rows = [row for note in notes for row in textwrap.wrap(f"{note}.", letters)]
+    for number, row in enumerate(reversed(rows)):
+        figure.text(0.02, (0.07 + 0.13 * number) / height, row, fontsize=7, color=FAINT)
     return figure
 
 

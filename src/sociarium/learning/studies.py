@@ -53,8 +53,8 @@ _SETTINGS = {
     "harvest_partnership": _PATIENCE,
 }
 # To who wishes for an angle, what the other player does meanwhile outweighs a coin's colour, so
-# these learners look less far ahead and make more of what they see.
-_KEEN = {"coins": {"discount": 0.97, "epochs": 4, "learning_rate": 1e-3}}
+# these learners look less far ahead, make more of what they see and play longer.
+_KEEN = {"coins": {"discount": 0.9, "epochs": 4, "learning_rate": 1e-3, "millions": 3.0}}
 _METHODS: Mapping[str, tuple[str, str]] = {
     "selfish": ("ippo", "selfish"),
     "common": ("ippo", "common"),
@@ -66,9 +66,10 @@ _ANGLES = ("0", "22.5", "45", "67.5", "90")
 _LETTER = "1,quiet"  # weight and penalty with which the formula gives the table of the paper
 
 
-def _cell(world: str, line: str, algorithm: str, preference: str, **settings: Any) -> Cell:
-    lanes, steps, millions, seeds = _SCALE[world]
-    settings = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {}), **settings}
+def _cell(world: str, line: str, algorithm: str, preference: str, **differing: Any) -> Cell:
+    lanes, steps, usual, seeds = _SCALE[world]
+    millions = differing.pop("millions", usual)
+    settings = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {}), **differing}
     plan = Plan(
         algorithm,
         f"{world}-v0",
