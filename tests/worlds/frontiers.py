@@ -10,7 +10,7 @@ from tests.reference import draws
 from tests.reference.frontier import Frontier
 from tests.worlds.pairs import Pair, changed
 
-TASKS = ("easy", "hard", "exploration", "survival")
+TASKS = ("easy", "hard", "exploration", "survival", "procedural")
 CHANCES = {"stay": 0.04, "synthesise": 0.16, "pick": 0.24, "dump": 0.16, "eat": 0.06}
 
 

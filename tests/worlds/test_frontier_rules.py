@@ -381,14 +381,15 @@ def test_r8_a_scene_has_the_things_of_the_land_or_of_ones_window():
     params = CAMP.params({})
     land, mine = (CAMP.env.scene(state, params, player=player) for player in (None, 0))
     assert set(land.things) == {
-        Thing("hammer_craft", 1, 2),
-        Thing("smelting", 1, 1),
+        Thing("hammer_craft", 1, 2, sort="place", makes="hammer"),
+        Thing("smelting", 1, 1, sort="place", makes="glass"),
         Thing("wood", 1, 2, 200),
         Thing("coal", 3, 4, 3),
     }
     held = [{kind: units for kind, units in bag.items() if units} for bag in land.holdings]
     assert held == [{"wood": 2}, {"hammer": 1}, {}, {}]
-    assert set(mine.things) == {Thing("hammer_craft", 2, 3), Thing("wood", 2, 3, 15)}
+    hammers = Thing("hammer_craft", 2, 3, sort="place", makes="hammer")
+    assert set(mine.things) == {hammers, Thing("wood", 2, 3, 15)}
     assert mine.holdings == () and mine.private["wood"] == 2
     counting = {plane.name for plane in CAMP.env.view_spec.planes if plane.counts}
     assert counting == set(CAMP.env.kinds)

@@ -22,6 +22,7 @@ from sociarium.arena.observers import Observe
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, MissingExtra
+from sociarium.mechanics.layout import merged
 
 try:
     import gymnasium
@@ -240,11 +241,7 @@ def _minds(table: Table, lanes: LanesState) -> Any:
 
 def _anew(ended: Bool[Array, " lanes"], minds: Any, table: Table, lanes: LanesState) -> Any:
     """The minds, forgetful where a lane has begun anew."""
-
-    def pick(new: jax.Array, old: jax.Array) -> jax.Array:
-        return jnp.where(ended.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-    return jax.tree.map(pick, _minds(table, lanes), minds)
+    return merged(ended, _minds(table, lanes), minds)
 
 
 def _focal(table: Table, view: View, memory: Any) -> Any:

@@ -56,7 +56,10 @@ def measure(
     seconds: float = 8.0,
     tell: Callable[[str], None] = lambda stage: None,
 ) -> Speed:
-    """Times random play (views every step, resets included) and the bare engine in turns."""
+    """Times random play (views and legal actions every step, resets included) and the bare engine.
+
+    Both run in turns.
+    """
     devices = len(jax.devices())
     if lanes % devices:
         devices = 1
@@ -116,18 +119,19 @@ def _timed(program: Any, carry: Any) -> tuple[Any, float]:
 
 def _random_play(env: Environment[Any, Any], lanes: int, devices: int, steps: int) -> Program:
     params, local = env.params(), Lanes(env, lanes // devices)
+    legal = jax.vmap(env.legal, (0, None))
 
     def start() -> Any:
         first = jax.lax.axis_index("lanes") * local.n
         state = local.start(random.key(0), params, first)
-        return state, local.view(state, params)
+        return state, local.view(state, params), legal(state.state, params)
 
     def step(carry: Any, _: None) -> tuple[Any, None]:
-        state, _view = carry
+        state, _view, _legal = carry
         words = jax.vmap(lambda key: random.player_words(key, env.players))(local.keys(state))
         actions = random.below(words, jnp.full(words.shape, len(env.actions)))
         state, _transition, view = local.step(state, actions, params)
-        return (state, view), None
+        return (state, view, legal(state.state, params)), None
 
     return _sharded(start, step, devices, steps)
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.random import EPISODE_STEPS
+from sociarium.mechanics.layout import merged
 
 RENEWED_PER_STEP = 64  # one lane in this many gets its next start state in a step
 
@@ -166,13 +167,6 @@ def _streams(keys: Key[Array, " n"], episode: Int[Array, " n"]) -> Key[Array, " 
     return jax.vmap(lambda k: jax.random.fold_in(k, EPISODE_STEPS))(start)
 
 
-def _choose(mask: Bool[Array, " lanes"], yes: Any, no: Any) -> Any:
-    def pick(a: jax.Array, b: jax.Array) -> jax.Array:
-        return jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-
-    return jax.tree.map(pick, yes, no)
-
-
 def _start_over(lanes: LanesState, ended: Bool[Array, " lanes"]) -> LanesState:
     """Ended lanes take their spare state."""
     episode = lanes.episode + ended
@@ -180,7 +174,7 @@ def _start_over(lanes: LanesState, ended: Bool[Array, " lanes"]) -> LanesState:
         key=lanes.key,
         episode=episode,
         stream=_streams(lanes.key, episode),
-        state=_choose(ended, lanes.spare, lanes.state),
+        state=merged(ended, lanes.spare, lanes.state),
         spare=lanes.spare,
         ready=lanes.ready & ~ended,
         length=jnp.where(ended, 0, lanes.length),

@@ -24,6 +24,7 @@ from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.scene import Scene
 from sociarium.core.specs import ViewSpec
+from sociarium.mechanics.layout import merged
 from sociarium.views import people, pixels, sprites
 
 
@@ -57,11 +58,7 @@ class Observer(abc.ABC):
         memory: Any,
     ) -> Any:
         """What is remembered after a step; where it ended the episode, `view` begins another."""
-
-        def pick(new: jax.Array, old: jax.Array) -> jax.Array:
-            return jnp.where(ended.reshape(ended.shape + (1,) * (new.ndim - ended.ndim)), new, old)
-
-        return jax.tree.map(pick, self.begin(view), self.remember(view, actions, memory))
+        return merged(ended, self.begin(view), self.remember(view, actions, memory))
 
     @abc.abstractmethod
     def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:

@@ -4,17 +4,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tyro
 from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.arena.batch import Batch
 from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.progress import progress as shown
 from sociarium.core.errors import BadArgument
 from sociarium.core.recipes import Bound
+from sociarium.evaluation.measures import played
 from sociarium.evaluation.progress import Progress, progress
 
 
@@ -32,11 +31,12 @@ class Oracle:
         """Solves, plays if asked to, and prints."""
         if self.episodes < 1:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
-        bounds = catalogue.make(self.world).bounds()
+        world = catalogue.make(self.world)
+        bounds = world.bounds()
         if not bounds:
             known = [e.family for e in catalogue.WORLDS if e.kind == "frontier"]
             raise BadArgument(f"{self.world} has no known bound; these have: {', '.join(known)}")
-        reached = self._played() if self.seats else None
+        reached = self._played(world.players) if self.seats else None
         if self.json:
             row: dict[str, Any] = {"env": catalogue.find(self.world).id}
             row |= {name: vars(bound) for name, bound in bounds.items()}
@@ -49,15 +49,14 @@ class Oracle:
             console.print(_reached(reached), highlight=False)
             console.print(_kinds(reached), highlight=False)
 
-    def _played(self) -> Progress:
+    def _played(self, players: int) -> Progress:
         env, seats = seated(self.world, self.seats, None)
-        if env.players != catalogue.make(self.world).players:
+        if env.players != players:
             raise BadArgument("the bounds are for the task's own number of players; seat as many")
         lineup = chairs_for(env, seats)
-        kinds = tuple(dict.fromkeys(lineup))
-        seating = np.tile([kinds.index(seat) for seat in lineup], (self.episodes, 1))
         with shown(f"{env.id}, {env.players} players") as tell:
-            return progress(env, Batch(env, kinds, seating, seed=self.seed).episodes(tell))
+            records = played(env, lineup, episodes=self.episodes, seed=self.seed, tell=tell)
+        return progress(env, records)
 
 
 def _bounds(bounds: dict[str, Bound]) -> Table:

@@ -1,6 +1,7 @@
 """What can be seen, as plain NumPy: the source of pictures, words and the browser's canvas."""
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -21,12 +22,14 @@ class Body:
 
 @dataclass(frozen=True)
 class Thing:
-    """Something on a cell: goods, and how many units, or a place to work at."""
+    """Something on a cell: goods and how many units, a place and what it makes, or a beast."""
 
     name: str
     row: int
     col: int
     units: int = 1
+    sort: Literal["goods", "place", "beast"] = "goods"
+    makes: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,11 @@ def through_eyes_of(
         if code
     )
     ground = spec.planes[spec.plane("ground")]
+    whole = {thing.name: thing for thing in overview.things}
     things = tuple(
-        Thing(plane.name, row, col, units) if plane.counts else Thing(plane.codes[units], row, col)
+        replace(whole[plane.name], row=row, col=col, units=units)
+        if plane.counts
+        else replace(whole[plane.codes[units]], row=row, col=col)
         for plane, layer in zip(spec.planes, cells.tolist(), strict=True)
         if plane.name not in ("ground", "occupant", "seat", "beam")
         for row, line in enumerate(layer)

@@ -50,11 +50,24 @@ def measure(
     params: Any = None,
     tell: Tell = lambda played, steps: None,
 ) -> Measures:
+    """The metrics of the line-up in its seats."""
+    records = played(env, lineup, episodes=episodes, seed=seed, params=params, tell=tell)
+    return measured(records, env.cooperation)
+
+
+def played(
+    env: Environment[Any, Any],
+    lineup: LineUp,
+    *,
+    episodes: int,
+    seed: int = 0,
+    params: Any = None,
+    tell: Tell = lambda played, steps: None,
+) -> list[Episode]:
     """Plays and records the line-up in its seats; episode e is that of lane e."""
     kinds = tuple(dict.fromkeys(lineup))
     seating = np.tile([kinds.index(seat) for seat in lineup], (episodes, 1))
-    batch = Batch(env, kinds, seating, seed=seed, params=params)
-    return measured(batch.episodes(tell), env.cooperation)
+    return Batch(env, kinds, seating, seed=seed, params=params).episodes(tell)
 
 
 def measured(episodes: list[Episode], cooperation: CooperationSpec | None) -> Measures:

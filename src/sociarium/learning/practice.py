@@ -21,6 +21,7 @@ from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import worth
 from sociarium.learning.preferences import Preference
+from sociarium.mechanics.layout import merged
 from sociarium.players.roster import Seat
 
 PHASES = 16  # groups of lanes, spread evenly over the length of an episode
@@ -142,8 +143,8 @@ class Practice:
         ended = transition.truncated | transition.terminated
         wants = jax.vmap(preference.wants, (0, 0, None))
         utility, wishes = wants(transition.reward, place.wishes, progress)
-        blank = preference.begin(self.env.players)
-        wishes = jax.tree.map(lambda old, new: _where(ended, new[None], old), wishes, blank)
+        blank = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
+        wishes = merged(ended, blank, wishes)
         outcome = Outcome(
             utility=utility[:, : self.learners],
             terminated=transition.terminated,
@@ -171,9 +172,7 @@ class Practice:
         def forget() -> list[Any]:
             blank = self.frozen.begin(_episode_keys(lanes), self.places)
             return [
-                jax.tree.map(
-                    lambda b, m, at=at: _where(ended[at // self.env.players], b, m), new, old
-                )
+                merged(ended[at // self.env.players], new, old)
                 for new, old, at in zip(blank, minds, self.places, strict=True)
             ]
 
@@ -202,7 +201,3 @@ class Practice:
 
 def _episode_keys(lanes: LanesState) -> Any:
     return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)
-
-
-def _where(mask: Bool[Array, " n"], yes: Array, no: Array) -> Array:
-    return jnp.where(mask.reshape(-1, *[1] * (no.ndim - 1)), yes, no)

@@ -27,6 +27,7 @@ from sociarium.learning.replay import (
     folded,
     priorities,
 )
+from sociarium.mechanics.layout import merged
 from sociarium.networks.actor_critic import drawn
 from sociarium.networks.q_values import Noises, QDesign, QValues, best, q_values
 from sociarium.players.roster import Seat
@@ -305,7 +306,7 @@ class RainbowTrainer:
             legal = self.practice.legal(outcome.final_state, self.params)
             now = self._seen(place.view), place.legal
             then = self._seen(outcome.final_view), legal
-            return jax.tree.map(lambda a, b: _where(ended, a, b), then, now)
+            return merged(ended, then, now)
 
         after, legal = jax.lax.cond(
             ended.any(), final, lambda: (self._seen(place.view), place.legal)
@@ -405,10 +406,6 @@ def mostly(
     """The chances of playing the choice but for a share of random legal actions."""
     anything = legal / legal.sum(-1, keepdims=True)
     return (1 - share) * jax.nn.one_hot(choice, legal.shape[-1]) + share * anything
-
-
-def _where(mask: Bool[Array, " n"], yes: Array, no: Array) -> Array:
-    return jnp.where(mask.reshape(-1, *[1] * (no.ndim - 1)), yes, no)
 
 
 def _check(rainbow: Rainbow, devices: int) -> None:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.experimental.xla_metadata import set_xla_metadata
+from jaxtyping import Array, Bool
 
 FEW = 32  # up to this many players, comparisons between all pairs beat scatters
 
@@ -34,6 +35,15 @@ def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return batched_function
+
+
+def merged(mask: Bool[Array, "*lanes"], yes: Any, no: Any) -> Any:
+    """Two trees in one, leading axes as the mask: `yes` where it is set, `no` elsewhere."""
+
+    def pick(one: Array, other: Array) -> Array:
+        return jnp.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), one, other)
+
+    return jax.tree.map(pick, yes, no)
 
 
 def computed_once(function: Callable[..., Any], *arrays: Any) -> Any:

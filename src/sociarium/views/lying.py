@@ -1,7 +1,7 @@
 """What is on a cell besides its ground: a place to work at, goods and their number, a beast.
 
-Things are told apart by their names and by what the scene's players can hold. Places are low and
-quiet plates with the engraved emblem of what comes out of them; goods lie on them.
+Places are low and quiet plates with the engraved emblem of what comes out of them; goods lie on
+them.
 """
 
 from dataclasses import dataclass, replace
@@ -25,31 +25,30 @@ GLARE: Colour = (255, 220, 60)
 MOST_SHOWN = 4  # kinds on one cell
 COUNTED = 10  # goods of fewer pixels are shown without their number
 MANY = 99  # units, beyond which they are not counted
-MADE_AT = {"potting": "pottery", "cooking": "stew"}  # where the name of a place does not tell
 
 
 @dataclass(frozen=True)
 class Lot:
-    """What is on one cell; `product` is what the place there makes, as far as names tell."""
+    """What is on one cell; `product` is what the place there makes."""
 
     place: str | None = None
-    product: str | None = None
+    product: str = ""
     goods: tuple[tuple[str, int], ...] = ()
     beast: str | None = None
 
 
 def lots(scene: Scene) -> dict[tuple[int, int], Lot]:
     """What is on every cell that has something on it."""
-    held, found = kinds(scene), dict[tuple[int, int], Lot]()
+    found: dict[tuple[int, int], Lot] = {}
     for thing in scene.things:
-        where, name = (thing.row, thing.col), thing.name
+        where = thing.row, thing.col
         lot = found.get(where, Lot())
-        if name in BEASTS:
-            found[where] = replace(lot, beast=name)
-        elif name in held or name in goods.PAINTERS or thing.units > 1:
-            found[where] = replace(lot, goods=(*lot.goods, (name, thing.units)))
+        if thing.sort == "beast":
+            found[where] = replace(lot, beast=thing.name)
+        elif thing.sort == "place":
+            found[where] = replace(lot, place=thing.name, product=thing.makes)
         else:
-            found[where] = replace(lot, place=name, product=product(name, held))
+            found[where] = replace(lot, goods=(*lot.goods, (thing.name, thing.units)))
     return found
 
 
@@ -57,12 +56,6 @@ def kinds(scene: Scene) -> tuple[str, ...]:
     """The goods that players can hold, and one's other private numbers, in order."""
     held = [kind for holding in scene.holdings for kind in holding]
     return tuple(dict.fromkeys([*held, *scene.private]))
-
-
-def product(place: str, held: tuple[str, ...]) -> str | None:
-    """The goods that the name of a place begins with: `hammer_craft` makes hammers."""
-    begun = [kind for kind in (*held, *goods.PAINTERS) if place.startswith(kind)]
-    return max(begun, key=len, default=MADE_AT.get(place))
 
 
 def lay(image: Image.Image, found: dict[tuple[int, int], Lot], size: int) -> None:
@@ -98,7 +91,7 @@ def _layers(lot: Lot, size: int) -> list[Image.Image]:
 
 
 @lru_cache(maxsize=512)
-def _place(name: str, makes: str | None, size: int, covered: bool) -> Image.Image:
+def _place(name: str, makes: str, size: int, covered: bool) -> Image.Image:
     """A low plate with its emblem, which moves into a corner where goods cover it."""
     brush = Brush(size)
     if size < DETAILED:
@@ -114,7 +107,7 @@ def _place(name: str, makes: str | None, size: int, covered: bool) -> Image.Imag
     return image
 
 
-def _engraved(name: str, makes: str | None, size: int) -> Image.Image:
+def _engraved(name: str, makes: str, size: int) -> Image.Image:
     """The shape of what is made, or initials, cut into a plate."""
     if makes not in goods.PAINTERS:
         brush = Brush(size)
@@ -185,7 +178,7 @@ def _beast(name: str, size: int) -> Image.Image:
     if size < DETAILED:
         brush.shape(((0.5, 0.02), (0.98, 0.5), (0.5, 0.98), (0.02, 0.5)), FUR)
     else:
-        BEASTS[name](brush)
+        BEASTS.get(name, beast)(brush)
     return brush.finished()
 
 

@@ -148,7 +148,7 @@ def _marks(scene: Scene, taken: list[str]) -> dict[str, str]:
     for name in names:
         marks[name] = _free(name, THING_GLYPHS.get(name, ""), [*taken, *marks.values()])
     places: dict[str, str] = {}
-    for place, makes in sorted({(lot.place, lot.product or "") for lot in lots if lot.place}):
+    for place, makes in sorted({(lot.place, lot.product) for lot in lots if lot.place}):
         wanted = marks.get(makes) or THING_GLYPHS.get(makes, "")
         used = [mark[1:] for mark in places.values()]
         places[place] = PLACE + _free(place, wanted, used)

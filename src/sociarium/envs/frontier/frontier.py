@@ -48,7 +48,6 @@ from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
-from sociarium.envs.frontier import oracle
 from sociarium.envs.frontier import task as tasks
 from sociarium.envs.frontier.site import Site
 from sociarium.envs.frontier.task import MOST_UNITS, UNLIMITED, Task
@@ -269,7 +268,7 @@ class Frontier(Environment[State, Params]):
         reach = self.reach(state, params)
         actions = lawful(actions, self.allowed(state, reach, params))
         ground, giver = self.exchange(state, actions)
-        inventory = state.inventory + self.bagged(actions, reach.workplace, params)
+        inventory = computed_once(self.bagged, state.inventory, actions, reach.workplace, params)
         stood = self.walk(k_move, state, actions)  # R7: after the ground was changed
         body, energy, beast, bitten = self.starve(k_beast, state, stood, inventory, actions, params)
         known = state.kinds_known | reach.tools | recipes.bits(reach.sees & (reach.lying > 0))
@@ -343,16 +342,20 @@ class Frontier(Environment[State, Params]):
         return self.allowed(state, self.reach(state, params), params)
 
     def bagged(
-        self, actions: Int[Array, " players"], workplace: Int[Array, " players"], params: Params
+        self,
+        inventory: Int[Array, "players kinds"],
+        actions: Int[Array, " players"],
+        workplace: Int[Array, " players"],
+        params: Params,
     ) -> Int[Array, "players kinds"]:
-        """What everybody's inventory gains and loses (R3, R4, R12)."""
+        """Everybody's inventory after picking, dumping, making and eating (R3, R4, R12)."""
         kind = jnp.arange(len(self.kinds), dtype=jnp.int32)[None]
         named = actions[:, None] - kind
         change = (named == PICK) * 1 - (named == self.dump) * 1
         for number, food in enumerate(self.food):
             change = change.at[:, food].add(-(actions == self.eat + number).astype(jnp.int32))
         made = params.outputs[workplace] - params.inputs[workplace]
-        return change + jnp.where((actions == SYNTHESISE)[:, None], made, 0)
+        return inventory + change + jnp.where((actions == SYNTHESISE)[:, None], made, 0)
 
     def exchange(
         self, state: State, actions: Int[Array, " players"]
@@ -495,6 +498,8 @@ class Frontier(Environment[State, Params]):
 
     def bounds(self) -> dict[str, Bound]:
         """The paper's oracle and tighter bounds, for one copy of the land and its own players."""
+        from sociarium.envs.frontier import oracle  # whose solver takes a second to load
+
         return oracle.bounds(self.task)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
@@ -513,15 +518,17 @@ class Frontier(Environment[State, Params]):
             for x in (state.block, state.workplace, state.goods, state.body, state.beast)
         )
         where = lambda cell: divmod(int(cell), cols)  # noqa: E731
+        makes = [next(iter(recipe.gives)) for recipe in self.recipes]
         things = [
-            Thing(self.workplaces[workplace[cell] - 1], *where(cell))
+            Thing(self.workplaces[work - 1], *where(cell), sort="place", makes=makes[work - 1])
             for cell in np.flatnonzero(workplace[:cells])
+            for work in [workplace[cell]]
         ]
         things += [
             Thing(self.kinds[kind], *where(cell), int(goods[kind, cell]))
             for kind, cell in np.argwhere(goods[:, :cells])
         ]
-        things += [Thing("beast", *where(cell)) for cell in beast]
+        things += [Thing("beast", *where(cell), sort="beast") for cell in beast]
         ground = np.where(block[:cells], BLOCK, GRASS).astype(np.uint8).reshape(rows, cols)
         return Scene(
             ground=ground,

@@ -13,6 +13,7 @@ from sociarium.core import random
 from sociarium.core.environment import View
 from sociarium.envs.frontier.frontier import MOVES, PICK, STAY, SYNTHESISE, Frontier
 from sociarium.envs.frontier.task import UNLIMITED
+from sociarium.mechanics import recipes
 from sociarium.players import planning
 from sociarium.players.scripted.script import Script
 
@@ -90,9 +91,8 @@ class Gatherer(Script):
         lying = view.cells[self.kind_planes] > 0
         goods = (lying & wanted[:, None, None]).any(0)
         inputs, outputs = jnp.asarray(self.inputs), jnp.asarray(self.outputs)
-        ready = (bag[None] >= inputs).all(1) & (bag[None] - inputs + outputs <= capacity[None]).all(
-            1
-        )
+        alike = lambda row: jnp.broadcast_to(row, inputs.shape)  # noqa: E731
+        ready = recipes.affordable(inputs, outputs, alike(bag), alike(capacity))
         ready = (ready & jnp.asarray(self.pays)).at[0].set(False)
         places = ready[view.cells[self.sight.spec.plane("workplace")].astype(jnp.int32)]
         return goods | places
