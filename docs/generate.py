@@ -7,6 +7,7 @@ diagrams are measured: `sociarium card --all --out docs/cards` and
 `sociarium reproduce --out docs/results/STUDY` and `sociarium dilemma --all --out docs/dilemmas`.
 """
 
+import inspect
 import json
 import re
 import sys
@@ -18,9 +19,9 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import Frame, screening
 from sociarium.arena.seating import demonstration
-from sociarium.catalogue import WORLDS, Entry
+from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry
 from sociarium.cli.dilemma import what_fails
-from sociarium.cli.info import page
+from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
 from sociarium.evaluation import cards
 from sociarium.evaluation.schelling import CONDITIONS
@@ -40,6 +41,13 @@ MOMENTS = {
     "frontier_exploration": 200,
     "frontier_procedural": 160,
     "frontier_survival": 60,
+    "contract_easy": 60,
+    "contract_hard": 130,
+    "negotiation_easy": 60,
+    "negotiation_hard": 130,
+    "social_structure_hard": 70,
+    "social_structure_reference": 70,
+    "exploration": 90,
 }
 LEARNED = ("results.md", "dilemmas.md")  # pages with tables of what learners came to
 SMALL = 10  # columns of a map that is drawn larger
@@ -89,6 +97,79 @@ def world_page(entry: Entry) -> str:
         f'`sociarium.make("{entry.family}").params(horizon=500)`.',
         table("parameter", "default", {k: json.dumps(v) for k, v in facts["params"].items()}),
         *variants(entry),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def charter_page(entry: CharterEntry) -> str:
+    """The Markdown page of one charter, with the names it has around Clean Up of four."""
+    env = sociarium.make("clean_up", players=4, charter=entry.name)
+    charter, told_of = env.charter, told(env.view_spec.social)
+    sheet, arguments = charter.sheet, inspect.signature(type(charter)).parameters
+    chosen = {name: entry.arguments.get(name, p.default) for name, p in arguments.items()}
+    actions = ", ".join(f"`{action}`" for action in charter.actions) or "none"
+    shows = {
+        name: ", ".join(codes[:6]) + (", ..." if len(codes) > 6 else "")
+        for codes_by_name in told_of.values()
+        for name, codes in codes_by_name.items()
+    }
+    sections = [
+        f"# {entry.name}",
+        f"{sheet.title}: {sheet.summary}. " + (f"{entry.paper}." if entry.paper else ""),
+        "## Rules",
+        "\n".join(f"- **{number}** {rule}" for number, rule in sheet.rules.items()),
+        "\n\n".join(sheet.departures),
+        "## What players do",
+        f"Among four players: {actions}; besides what they do in the world.",
+        "## What they are told",
+        table("code", "values, from 0", shows),
+        "## What is recorded",
+        *_if_any("event", "sentence", {e.name: e.sentence for e in charter.event_specs}),
+        *_if_any("gauge", "meaning", {g.name: g.meaning for g in charter.gauge_specs}),
+        "## Numbers",
+        f"Asked for as in `clean_up+{_asking(entry.name, chosen)}`; parameters are leaves that "
+        "`params` changes by name.",
+        *_if_any("argument", "default", {k: json.dumps(v) for k, v in chosen.items()}),
+        *_if_any("parameter", "default among four", numbers(charter.defaults())),
+    ]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def _if_any(name: str, meaning: str, rows: dict[str, Any]) -> list[str]:
+    return [table(name, meaning, rows)] if rows else []
+
+
+def _asking(name: str, arguments: dict[str, Any]) -> str:
+    plain = {k: v for k, v in arguments.items() if isinstance(v, int | str) and v != ""}
+    first = next(iter(plain.items()), None)
+    return f"{name}?{first[0]}={first[1]}" if first else name
+
+
+def society_page(entry: Entry) -> str:
+    """The Markdown page of one of AdaSociety's games."""
+    env = sociarium.make(entry.id)
+    params, charter = env.params(), entry.charter.partition("?")[0]
+    task = f"frontier_{entry.arguments['task']}"
+    bounds = {name: f"{bound.total:g}" for name, bound in env.bounds().items()}
+    known = any(task == world.family for world in WORLDS)
+    land = f"[`{task}`](../worlds/{task}.md)" if known else f"the task `{entry.arguments['task']}`"
+    sections = [
+        f"# {entry.id}",
+        f"{entry.summary[0].upper()}{entry.summary[1:]}. {land} under "
+        f"[`{entry.charter}`](../charters/{charter}.md), {env.players} players, "
+        f"{params.horizon} steps. {entry.paper}.",
+        f"![Map and ties](../pictures/{entry.family}.png)",
+        "## Charter",
+        "\n".join(f"- **{n}** {rule}" for n, rule in env.charter.sheet.rules.items()),
+        "## What players do",
+        ", ".join(f"`{action}`" for action in env.actions) + ".",
+        "## What is possible",
+        "A charter moves points and makes none, so the bounds are those of the land "
+        "([how they are proven](../frontier.md#bounds)):",
+        table("bound", "total", bounds),
+        "## Play it",
+        f"```bash\nsociarium watch {entry.family} --out {entry.family}.gif\n"
+        f"sociarium train ippo {entry.family} --steps 2m\n```",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -310,13 +391,13 @@ def save_film(name: str, frames: Iterator[Frame]) -> None:
 def draw_all() -> None:
     """Pictures of all worlds, the README's strip and the films."""
     shown = {}
-    for entry in WORLDS:
+    for entry in (*WORLDS, *SOCIETIES):
         *_, last = demonstrated(entry, MOMENTS.get(entry.family, 45))
         size = 20 if last.scene.ground.shape[1] > SMALL else 40
         drawn(last, size).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
         shown[entry.family] = drawn(last, size=340 // last.scene.ground.shape[0])
         env = sociarium.make(entry.id)
-        if env.recipes:
+        if env.recipes and not entry.charter:
             name = f"{entry.family}_tree.png"
             tree.tree(env.recipes, env.sources).save(DOCS / "pictures" / name, optimize=True)
         if entry.family in FILMED:
@@ -333,6 +414,10 @@ def main() -> None:
     for entry in WORLDS:
         (DOCS / "worlds" / f"{entry.family}.md").write_text(world_page(entry))
     (DOCS / "worlds" / "index.md").write_text(index_page())
+    for charter in CHARTERS:
+        (DOCS / "charters" / f"{charter.name}.md").write_text(charter_page(charter))
+    for entry in SOCIETIES:
+        (DOCS / "societies" / f"{entry.family}.md").write_text(society_page(entry))
     for name in LEARNED:
         (DOCS / name).write_text(filled((DOCS / name).read_text()))
     if "--pages" not in sys.argv:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sociarium.catalogue import WORLDS
+from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
 from sociarium.core.conformance import CLAUSES
 from sociarium.learning import preferences, presets
+from sociarium.players.scripted.social import MANNERS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -26,6 +27,26 @@ def generate():
 def test_the_page_of_a_world_is_up_to_date(entry, generate):
     stored = (ROOT / "docs" / "worlds" / f"{entry.family}.md").read_text()
     assert stored == generate.world_page(entry), "run `python docs/generate.py --pages`"
+
+
+@pytest.mark.parametrize("entry", CHARTERS, ids=lambda entry: entry.name)
+def test_the_page_of_a_charter_is_up_to_date(entry, generate):
+    stored = (ROOT / "docs" / "charters" / f"{entry.name}.md").read_text()
+    assert stored == generate.charter_page(entry), "run `python docs/generate.py --pages`"
+
+
+@pytest.mark.parametrize("entry", SOCIETIES, ids=lambda entry: entry.id)
+def test_the_page_of_a_society_is_up_to_date(entry, generate):
+    stored = (ROOT / "docs" / "societies" / f"{entry.family}.md").read_text()
+    assert stored == generate.society_page(entry), "run `python docs/generate.py --pages`"
+
+
+def test_the_charters_are_all_explained():
+    page = (ROOT / "docs" / "charters.md").read_text()
+    for entry in CHARTERS:
+        assert f"| [`{entry.name}`](charters/{entry.name}.md) | {entry.summary} |" in page
+    for name, manners in MANNERS.items():
+        assert f"| `{name}` |" in page and manners.__doc__
 
 
 @pytest.mark.parametrize("name", ["results.md", "dilemmas.md"])

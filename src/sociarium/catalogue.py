@@ -1,14 +1,19 @@
-"""The catalogue: every world by its versioned name. Nothing is imported until asked for."""
+"""The catalogue: every world and every charter by name. Nothing is imported until asked for.
+
+A world under a charter is written `clean_up+contract?rounds=3`; both may have arguments.
+"""
 
 import importlib
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
 
 if TYPE_CHECKING:
+    from sociarium.charters.charter import Charter
     from sociarium.core.environment import Environment
 
 
@@ -32,6 +37,7 @@ class Entry:
     asserts: str = ""
     kind: str = "dilemma"
     arguments: dict[str, Any] = field(default_factory=dict)
+    charter: str = ""  # the one it is under, unless another is named
 
     @property
     def family(self) -> str:
@@ -45,8 +51,27 @@ class Entry:
 
     def load(self) -> "type[Environment[Any, Any]]":
         """The class behind the entry."""
-        module, name = self.where.split(":")
-        return getattr(importlib.import_module(module), name)
+        return _loaded(self.where)
+
+
+@dataclass(frozen=True)
+class CharterEntry:
+    """A charter's name, where it lives (`module:Class`), and its fixed arguments."""
+
+    name: str
+    where: str
+    summary: str
+    paper: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def load(self) -> "type[Charter[Any, Any]]":
+        """The class behind the entry."""
+        return _loaded(self.where)
+
+
+def _loaded(where: str) -> Any:
+    module, name = where.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 _GAMES, _CITIZENS = "sociarium.envs.dilemmas", "sociarium.players.scripted"
@@ -68,6 +93,42 @@ def _frontier(task: str, players: int, summary: str) -> Entry:
         kind="frontier",
         arguments={"task": task},
     )
+
+
+def _mini_games() -> Iterator[Entry]:
+    """AdaSociety's games: a task of the frontier under a charter."""
+    games = (
+        ("contract_easy", "easy", 4, "contract", "signer", "join groups, then make hammers"),
+        ("contract_hard", "hard", 8, "contract", "signer", "join groups, then pass tools on"),
+        (
+            "negotiation_easy",
+            "easy",
+            4,
+            "negotiation?steps=20",
+            "negotiator",
+            "bargain over shares",
+        ),
+        ("negotiation_hard", "hard", 8, "negotiation?steps=40", "negotiator", "bargain at length"),
+        ("social_structure_easy", "easy", 4, "schedule", "loner", "structures come and go"),
+        ("social_structure_hard", "hard", 8, "schedule", "loner", "structures on a larger land"),
+        (
+            "social_structure_reference",
+            "thirteen",
+            8,
+            "schedule",
+            "loner",
+            "on the code's own land",
+        ),
+        ("exploration", "exploration", 8, "open?words=3", "random", "discover, talk and tie ties"),
+    )
+    for name, task, players, charter, manners, summary in games:
+        yield replace(
+            _frontier(task, players, summary),
+            id=f"{name}-v0",
+            kind="society",
+            charter=charter,
+            cast=f"script:trader?social={manners}*{players}",
+        )
 
 
 def _harvest(map: str, players: int, summary: str, cast: str, asserts: str = "fear") -> Entry:
@@ -187,41 +248,131 @@ WORLDS = (
     ),
     _frontier("survival", 6, "work, eat, and keep a torch burning while beasts roam"),
 )
+SOCIETIES = tuple(_mini_games())
+
+
+_CHARTERS = "sociarium.charters"
+_DYNAMIC = "inequality,30:independent,60:overlapping"
+
+CHARTERS = (
+    CharterEntry("none", f"{_CHARTERS}.none:NoCharter", "everybody keeps what it earns"),
+    CharterEntry(
+        "structure",
+        f"{_CHARTERS}.structure:Structure",
+        "who shares points and sight with whom is given",
+        _ADASOCIETY,
+    ),
+    CharterEntry(
+        "schedule",
+        f"{_CHARTERS}.structure:Structure",
+        "given structures, one after the other",
+        _ADASOCIETY,
+        {"kind": _DYNAMIC},
+    ),
+    CharterEntry(
+        "contract",
+        f"{_CHARTERS}.contract:Contract",
+        "before the work everybody joins a group, and groups share equally",
+        _ADASOCIETY,
+    ),
+    CharterEntry(
+        "negotiation",
+        f"{_CHARTERS}.negotiation:Negotiation",
+        "before the work pairs bargain over shares, and coalitions grow",
+        _ADASOCIETY,
+    ),
+    CharterEntry(
+        "open",
+        f"{_CHARTERS}.open:Open",
+        "ties and groups can be changed at every step",
+        _ADASOCIETY,
+    ),
+    CharterEntry(
+        "hierarchy",
+        f"{_CHARTERS}.hierarchy:Hierarchy",
+        "groups vote themselves into unions, and points flow through both",
+    ),
+)
+
+
+def find_charter(name: str) -> CharterEntry:
+    """The entry of a charter."""
+    name, _ = _asked(name)
+    for entry in CHARTERS:
+        if entry.name == name:
+            return entry
+    raise UnknownName("charter", name, tuple(entry.name for entry in CHARTERS))
 
 
 def find(name: str) -> Entry:
     """The entry of an id, of the newest version without one; or of a task in a file of your own."""
-    name, _ = _asked(name)
+    name, _ = _asked(name.partition("+")[0])
     if name.endswith((".toml", ".json")):
         return _own_task(name)
-    exact = [entry for entry in WORLDS if entry.id == name]
-    family = [entry for entry in WORLDS if entry.family == name]
+    listed = (*WORLDS, *SOCIETIES)
+    exact = [entry for entry in listed if entry.id == name]
+    family = [entry for entry in listed if entry.family == name]
     if exact:
         return exact[0]
     if family:
         return max(family, key=lambda entry: entry.version)
-    known = tuple(entry.id for entry in WORLDS)
+    known = tuple(entry.id for entry in listed)
     raise UnknownName("world", name, known, "`sociarium list` shows them all.")
 
 
-def make(name: str, *, players: int | None = None, **arguments: Any) -> "Environment[Any, Any]":
+def full_name(name: str) -> str:
+    """The name with its version, and with all arguments and the charter it is asked for with."""
+    world, plus, charter = name.partition("+")
+    _, mark, asked = world.partition("?")
+    return find(name).id + mark + asked + plus + charter
+
+
+def make(
+    name: str, *, players: int | None = None, charter: str = "", **arguments: Any
+) -> "Environment[Any, Any]":
     """The world of this name; `players` and other constructor arguments replace the defaults.
 
-    Arguments can also stand in the name, as in `harvest_open?map_seed=7&tiles=2x3`.
+    Arguments can also stand in the name, as in `harvest_open?map_seed=7&tiles=2x3`, and so can a
+    charter, as in `clean_up+contract?rounds=3`.
     """
+    name, _, under = name.partition("+")
     entry, (_, asked) = find(name), _asked(name)
     if players is not None:
         arguments["players"] = players
     chosen = {"players": entry.players, **entry.arguments, **asked, **arguments}
     if chosen["players"] < 1:
         raise BadArgument(f"players must be at least 1; given {chosen['players']}")
-    known = tuple(inspect.signature(entry.load()).parameters)
+    _check_arguments(entry.id, entry.load(), chosen)
+    env = entry.load()(**chosen)
+    env.id = full_name(name)
+    named = charter or under
+    if named or entry.charter:
+        society = _society(env, named or entry.charter)
+        society.id = f"{env.id}+{named}" if named else env.id
+        return society
+    return env
+
+
+def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, Any]":
+    """A world under the charter that these words name; some arguments are the society's own."""
+    society, clause = (
+        _loaded(f"{_CHARTERS}.{where}") for where in ("society:Society", "clauses:Clause")
+    )
+    entry, (_, asked) = find_charter(charter), _asked(charter)
+    shared: dict[str, Any] = {"words": asked.pop("words", 0)}
+    shared["parallel_speech"] = bool(asked.pop("parallel_speech", False))
+    fines = str(asked.pop("clauses", ""))
+    shared["clauses"] = tuple(clause.read(text) for text in fines.split(",") if text)
+    chosen = {**entry.arguments, **asked}
+    _check_arguments(f"charter {entry.name}", entry.load(), chosen)
+    return society(world, entry.load()(**chosen), **shared)
+
+
+def _check_arguments(what: str, maker: type, chosen: dict[str, Any]) -> None:
+    known = tuple(inspect.signature(maker).parameters)
     for argument in chosen:
         if argument not in known:
-            raise UnknownName(f"argument of {entry.id}", argument, known)
-    env = entry.load()(**chosen)
-    env.id = "?".join([entry.id, *name.split("?")[1:]])
-    return env
+            raise UnknownName(f"argument of {what}", argument, known)
 
 
 def _asked(name: str) -> tuple[str, dict[str, Any]]:
@@ -238,9 +389,11 @@ def _asked(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read(value: str) -> Any:
-    """A whole number, two of them as in 2x3, or text."""
+    """A number, two whole ones as in 2x3, or text."""
     if re.fullmatch(r"-?\d+", value):
         return int(value)
+    if re.fullmatch(r"-?\d*\.\d+", value):
+        return float(value)
     sizes = re.fullmatch(r"(\d+)x(\d+)", value)
     return (int(sizes[1]), int(sizes[2])) if sizes else value
 

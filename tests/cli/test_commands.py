@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from sociarium.arena.seating import demonstration
-from sociarium.catalogue import WORLDS
+from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
 from sociarium.cli.bench import Bench
 from sociarium.cli.check import Check
 from sociarium.cli.doctor import Doctor
@@ -24,11 +24,13 @@ def last_json(capsys):
 def test_list_names_every_world(capsys):
     List(json=True).run()
     rows = last_json(capsys)
-    assert [row["id"] for row in rows] == [entry.id for entry in WORLDS]
+    assert [row["id"] for row in rows] == [entry.id for entry in (*WORLDS, *SOCIETIES)]
     assert all({"id", "players", "actions", "paper"} <= set(row) for row in rows)
     assert rows[0]["actions"][0] == "stay"
     List().run()
-    assert all(entry.id in capsys.readouterr().out for entry in WORLDS[:1])
+    page = capsys.readouterr().out
+    assert all(entry.id in page for entry in (*WORLDS, *SOCIETIES))
+    assert all(charter.name in page for charter in CHARTERS)
 
 
 def test_info_shows_rules_and_parameters(capsys):

@@ -7,6 +7,8 @@ import pytest
 
 from sociarium.catalogue import WORLDS, find
 from sociarium.cli import card, schelling
+from sociarium.cli.arms import Arms
+from sociarium.cli.atlas import Atlas
 from sociarium.cli.card import Card
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.measure import Measure
@@ -131,3 +133,14 @@ def test_progress_goes_to_standard_error(capsys):
         tell(10, 10)
     heard = capsys.readouterr()
     assert not heard.out and "a world" in heard.err
+
+
+def test_arms_and_atlas_print_and_draw_what_institutions_change(tmp_path, capsys):
+    Arms("coins", episodes=2, out=tmp_path / "arms.svg").run()
+    shown = capsys.readouterr().out
+    assert "only cooperators sign" in shown and "who signs" in shown
+    assert (tmp_path / "arms.svg").stat().st_size > 0
+    with pytest.raises(BadArgument, match="at least 2"):
+        Arms("coins", episodes=1).run()
+    with pytest.raises(BadArgument, match="at least 1"):
+        Atlas("coins", episodes=0).run()

@@ -10,6 +10,7 @@ import pytest
 
 import sociarium
 from sociarium.core.conformance import same
+from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
 from sociarium.learning import checkpoints
 from sociarium.learning.cohort import Cohort
@@ -23,7 +24,7 @@ from sociarium.learning.rainbow import (
     projected,
     support,
 )
-from sociarium.learning.replay import Seen, Windows
+from sociarium.learning.replay import Windows
 from sociarium.networks.actor_critic import drawn
 from sociarium.networks.layers import Dense
 from sociarium.players import roster
@@ -137,7 +138,7 @@ def test_double_takes_the_targets_value_of_what_the_online_network_would_do(doub
     weights = run.begin().weights
     online = answering(weights, [0.0, 3.0, 2.0, 9.0])
     target = answering(weights, [20.0, 10.0, 40.0, 80.0])
-    blank = Seen(jnp.zeros((1, 1, 1, 1, 1), jnp.uint8), jnp.zeros((1, 1, 1), jnp.int16))
+    blank = View(jnp.zeros((1, 1, 1, 1, 1), jnp.uint8), jnp.zeros((1, 1, 1), jnp.int16))
     windows = Windows(
         seen=blank,
         action=jnp.array([[2]]),
@@ -194,7 +195,7 @@ def test_plain_q_learning_goes_on_after_a_time_out_and_not_after_the_end(final, 
     learner, report = after(run, run.begin(), 60)
     assert report.tally.acts[0] > 0.95 * report.tally.steps
     colours = jnp.arange(1, 4)[:, None]
-    seen = Seen(colours[..., None, None, None].astype("uint8"), colours[..., None].astype("int16"))
+    seen = View(colours[..., None, None, None].astype("uint8"), colours[..., None].astype("int16"))
     _, known = run.trainer._judge(learner.weights, seen, None)
     best = jnp.take_along_axis(known[:, 0], colours, 1)
     close(best, np.full((3, 1), worth), 0.05)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument, MissingExtra
 from sociarium.learning import replay
-from sociarium.learning.replay import Replay, Rows, Seen, corrections, folded, n_step, priorities
+from sociarium.learning.replay import Replay, Rows, corrections, folded, n_step, priorities
 
 HALF = jnp.float32(0.5)
 
@@ -33,7 +34,7 @@ def rows(numbers, ended=None, terminated=None):
 
     def seen(code):
         code = code[..., None]
-        return Seen(code[..., None, None, None].astype(jnp.uint8), code[..., None].astype("int16"))
+        return View(code[..., None, None, None].astype(jnp.uint8), code[..., None].astype("int16"))
 
     return Rows(
         seen=seen(numbers),

@@ -1,11 +1,13 @@
 """Noisy layers, dueling streams and the choice among legal actions."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.environment import View
 from sociarium.core.specs import OwnSpec, PlaneSpec, ViewSpec
 from sociarium.networks.q_values import (
     Noise,
@@ -32,7 +34,9 @@ def network(**changes):
 
 
 def seen(batch=()):
-    return jnp.ones((*batch, 1, 1, 2), jnp.uint8), jnp.ones((*batch, 1), jnp.int16)
+    cells, own = jnp.ones((*batch, 1, 1, 2), jnp.uint8), jnp.ones((*batch, 1), jnp.int16)
+    blank = View(jnp.zeros((1, 1, 1, 2), jnp.uint8), jnp.zeros((1, 1), jnp.int16))
+    return eqx.tree_at(lambda v: (v.cells, v.own), blank, (cells, own))
 
 
 def test_no_noise_is_the_plain_layer():
@@ -67,17 +71,17 @@ def test_every_layer_has_noise_of_its_own():
 
 def test_different_keys_differ_and_silent_networks_draw_nothing():
     net, silent = network(), network(noisy=False)
-    first, second = (net(*seen(), net.noise(sociarium.key(k))) for k in (1, 2))
+    first, second = (net(seen(), net.noise(sociarium.key(k))) for k in (1, 2))
     assert jnp.abs(first - second).max() > 1e-3
     assert not jax.tree.leaves(silent.noise(sociarium.key(1)))
-    close(silent(*seen(), silent.noise(sociarium.key(1))), silent(*seen()))
+    close(silent(seen(), silent.noise(sociarium.key(1))), silent(seen()))
 
 
 def test_noise_may_be_drawn_for_each_of_a_batch_or_once():
     net = network()
     keys = jax.random.split(sociarium.key(1), 3)
-    each = net(*seen((3,)), jax.vmap(net.noise)(keys))
-    once = net(*seen((3,)), jax.vmap(net.noise)(keys[:1]))
+    each = net(seen((3,)), jax.vmap(net.noise)(keys))
+    once = net(seen((3,)), jax.vmap(net.noise)(keys[:1]))
     close(each[0], once[0])
     close(once[0], once[2])
     assert jnp.abs(each[0] - each[2]).max() > 1e-3
@@ -87,19 +91,19 @@ def test_advantages_are_centred():
     level, each = jnp.array([2.0, 5.0]), jnp.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])
     close(duel(level, each), [[0.0, 4.0], [2.0, 4.0], [4.0, 7.0]])
     net = network()
-    features = net.torso(*seen())
-    close(net(*seen()).mean(0), net.level(features, None, None))
+    features = net.torso(seen().cells, seen().own)
+    close(net(seen()).mean(0), net.level(features, None, None))
 
 
 @pytest.mark.parametrize("dueling", [True, False])
 def test_worth_is_the_mean_of_the_distribution_or_the_value(dueling):
     net = network(dueling=dueling)
-    answer = net(*seen((2,)))
+    answer = net(seen((2,)))
     assert answer.shape == (2, 4, 3)
     chances = jax.nn.softmax(answer)
     close(net.worth(answer), chances[..., 2] - chances[..., 0])
     plain = network(dueling=dueling, atoms=0)
-    answer = plain(*seen((2,)))
+    answer = plain(seen((2,)))
     close(plain.worth(answer), answer.reshape(2, 4))
 
 
@@ -109,7 +113,7 @@ def test_expected_return_by_hand():
 
 
 def test_the_support_is_not_learned():
-    slope = jax.grad(lambda net: net.worth(net(*seen())).sum())(network())
+    slope = jax.grad(lambda net: net.worth(net(seen())).sum())(network())
     assert not slope.support.any()
 
 

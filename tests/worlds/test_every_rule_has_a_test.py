@@ -4,18 +4,20 @@ import ast
 import pathlib
 import re
 
-from sociarium.catalogue import WORLDS
+import pytest
+
+from sociarium.catalogue import CHARTERS, WORLDS
 
 HERE = pathlib.Path(__file__).parent
 
 
 def rules_tested_in(path):
-    """The rule numbers in the names of a file's tests: test_r3_... is R3."""
+    """The rule numbers in the names of a file's tests: test_r3_... is R3, test_c1_... is C1."""
     if not path.exists():
         return set()
     names = [node.name for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "name")]
-    found = [re.match(r"test_r(\d+)_", name) for name in names if name]
-    return {f"R{match[1]}" for match in found if match}
+    found = [re.match(r"test_([rc]\d+)_", name) for name in names if name]
+    return {match[1].upper() for match in found if match}
 
 
 def written_in(world):
@@ -39,6 +41,13 @@ def test_every_tested_rule_is_on_its_sheet():
     for entry in WORLDS:
         module = written_in(entry.load())
         assert rules_tested_in(HERE / f"test_{module}_rules.py") <= set(entry.load().sheet.rules)
+
+
+@pytest.mark.parametrize("entry", CHARTERS, ids=lambda entry: entry.name)
+def test_every_rule_of_every_charter_has_a_test(entry):
+    module = entry.where.split(":")[0].rsplit(".", 1)[1]
+    tested = rules_tested_in(HERE.parent / "charters" / f"test_{module}_rules.py")
+    assert tested == set(entry.load().sheet.rules)
 
 
 def test_rules_without_a_test_are_noticed(tmp_path):

@@ -31,10 +31,12 @@ LANES, TIME_LANES, WHOLE = PartitionSpec("lanes"), PartitionSpec(None, "lanes"),
 class Sums(eqx.Module):
     """What each player of each lane got and did until its episode ended.
 
-    `raw` adds up what the world paid; `done` the values of what the player did, by event.
+    `raw` adds up what the world paid, `reward` what the charter left of it; `done` the values of
+    what the player did, by event.
     """
 
     raw: Float[Array, "lanes players"]
+    reward: Float[Array, "lanes players"]
     done: dict[str, Float[Array, "lanes players"]]
     length: Int[Array, " lanes"]
 
@@ -75,7 +77,7 @@ class Batch:
 
         def begin(keys: Any, places: Any, params: Any) -> Any:
             nothing, none = jnp.zeros((len(keys), self.env.players)), jnp.zeros(len(keys), int)
-            sums = Sums(nothing, {spec.name: nothing for spec in specs}, none)
+            sums = Sums(nothing, nothing, {spec.name: nothing for spec in specs}, none)
             return (*self._begin(keys, places, params), sums, none.astype(bool))
 
         def go_on(carry: Any, places: Any, params: Any, first: Any, last: Any) -> Any:
@@ -193,7 +195,8 @@ def _added(sums: Sums, kept: Kept, over: Bool[Array, " lanes"], specs: Sequence[
         for spec in specs
     }
     raw = sums.raw + jnp.where(playing, kept.transition.raw, 0)
-    return Sums(raw=raw, done=done, length=sums.length + ~over)
+    reward = sums.reward + jnp.where(playing, kept.transition.reward, 0)
+    return Sums(raw=raw, reward=reward, done=done, length=sums.length + ~over)
 
 
 def _spec(env: Environment[Any, Any], name: str) -> EventSpec:

@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.catalogue import WORLDS, find
+from sociarium.catalogue import WORLDS, find, full_name
 from sociarium.core.errors import BadArgument
 from sociarium.learning.dilemmas import DISCOUNTS, verdict
 from sociarium.metrics.bootstrap import Estimate
@@ -41,7 +41,7 @@ class Dilemma:
                 f"--seeds and --steps must be above 0; given {self.seeds}, {self.steps}"
             )
         names = (
-            [entry.id for entry in WORLDS if entry.asserts] if self.all else [find(self.world).id]
+            [entry.id for entry in WORLDS if entry.asserts] if self.all else [full_name(self.world)]
         )
         rows = []
         for number, name in enumerate(names, 1):

@@ -13,6 +13,8 @@ from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import find
+from sociarium.charters.society import SocietyParams
+from sociarium.core.specs import SocialSpec
 from sociarium.players import roster
 from sociarium.views import terminal
 
@@ -59,6 +61,8 @@ class Info:
         if spec.own:
             own = ", ".join(number.name for number in spec.own)
             console.print(f"           own numbers: {own}", highlight=False)
+        for about, planes in (told(spec.social) or {}).items():
+            console.print(f"           about {about}: {', '.join(planes)}", highlight=False)
         events = ", ".join(event.name for event in env.event_specs)
         console.print(f"[bold]Events[/bold]   {events}", highlight=False)
         gauges = ", ".join(f"{gauge.name} ({gauge.meaning})" for gauge in env.gauge_specs)
@@ -68,14 +72,16 @@ class Info:
         scripts = ", ".join(roster.scripts(env))
         console.print(f"[bold]Scripts[/bold]  {scripts}\n", highlight=False)
         table = Table("parameter", "value", box=None)
-        for name, value in _numbers(params).items():
+        for name, value in numbers(params).items():
             table.add_row(name, str(value))
         console.print(table)
         console.print("\nChange any of them: env.params(name=value).", style="dim", highlight=False)
 
 
-def _numbers(params: Any) -> dict[str, Any]:
+def numbers(params: Any) -> dict[str, Any]:
     """Parameters as plain numbers, of large tables only the size; a beam's footprint as drawn."""
+    if isinstance(params, SocietyParams):
+        return {**numbers(params.world), **numbers(params.charter)}
     plain = {}
     for field in fields(params):
         value = np.asarray(getattr(params, field.name))
@@ -89,6 +95,16 @@ def _numbers(params: Any) -> dict[str, Any]:
         else:
             plain[field.name] = float(f"{value:.6g}") if value.dtype.kind == "f" else int(value)
     return plain
+
+
+def told(spec: SocialSpec | None) -> dict[str, dict[str, list[str]]] | None:
+    """What players are told of their society: codes by name, about themselves and about others."""
+    if spec is None:
+        return None
+    return {
+        "oneself": {plane.name: list(plane.codes) for plane in spec.own},
+        "everybody": {plane.name: list(plane.codes) for plane in spec.ties},
+    }
 
 
 def page(env: Any, params: Any) -> dict[str, Any]:
@@ -106,6 +122,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
             "home": list(env.view_spec.home),
             "planes": {plane.name: list(plane.codes) for plane in env.view_spec.planes},
             "own": [number.name for number in env.view_spec.own],
+            "social": told(env.view_spec.social),
         },
         "events": {event.name: event.sentence for event in env.event_specs},
         "gauges": {gauge.name: gauge.meaning for gauge in env.gauge_specs},
@@ -114,5 +131,5 @@ def page(env: Any, params: Any) -> dict[str, Any]:
             name: (inspect.getdoc(script) or "").partition("\n")[0]
             for name, script in roster.scripts(env).items()
         },
-        "params": _numbers(params),
+        "params": numbers(params),
     }

@@ -8,30 +8,44 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sociarium.catalogue import WORLDS, Entry, make
+from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, Entry, make
+
+WIDTH = 27  # of the longest id
 
 
 @dataclass(frozen=True)
 class List:
-    """Show all worlds."""
+    """Show all worlds, all charters, and worlds that come with one."""
 
     json: bool = False  # one JSON array instead of a table
 
     def run(self) -> None:
         """Prints the catalogue."""
         if self.json:
-            print(json.dumps([_row(entry) for entry in WORLDS]))
+            print(json.dumps([_row(entry) for entry in (*WORLDS, *SOCIETIES)]))
             return
-        table = Table(box=None, pad_edge=False)
-        table.add_column("world", no_wrap=True)
-        table.add_column("players", justify="right")
-        table.add_column("what it is about")
-        for entry in WORLDS:
-            about = Text.assemble(entry.summary, (f" ({entry.paper})", "dim"))
-            table.add_row(entry.id, str(entry.players), about)
         console = Console()
+        for kind, entries in (("world", WORLDS), ("society", SOCIETIES)):
+            table = Table(box=None, pad_edge=False)
+            table.add_column(kind, no_wrap=True, min_width=WIDTH)
+            table.add_column("players", justify="right")
+            table.add_column("what it is about")
+            for entry in entries:
+                about = Text.assemble(entry.summary, (f" ({entry.paper})", "dim"))
+                table.add_row(entry.id, str(entry.players), about)
+            console.print(table)
+            console.print()
+        table = Table(box=None, pad_edge=False)
+        table.add_column("charter", no_wrap=True, min_width=WIDTH)
+        table.add_column("what it adds to any world")
+        for charter in CHARTERS:
+            table.add_row(charter.name, charter.summary)
         console.print(table)
-        console.print(f"\n`sociarium info {WORLDS[-1].family}` shows its rules.", style="dim")
+        console.print(
+            f"\n`sociarium info {WORLDS[-1].family}` shows a world's rules, `sociarium watch "
+            f"{WORLDS[0].family}+{CHARTERS[-1].name}` plays one under a charter.",
+            style="dim",
+        )
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -40,5 +54,6 @@ def _row(entry: Entry) -> dict[str, Any]:
         "players": entry.players,
         "actions": list(make(entry.id).actions),
         "paper": entry.paper,
+        "charter": entry.charter,
         "summary": entry.summary,
     }

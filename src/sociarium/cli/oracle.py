@@ -38,7 +38,7 @@ class Oracle:
             raise BadArgument(f"{self.world} has no known bound; these have: {', '.join(known)}")
         reached = self._played(world.players) if self.seats else None
         if self.json:
-            row: dict[str, Any] = {"env": catalogue.find(self.world).id}
+            row: dict[str, Any] = {"env": catalogue.full_name(self.world)}
             row |= {name: vars(bound) for name, bound in bounds.items()}
             row |= {"seats": self.seats, **reached.as_dict()} if reached else {}
             print(json.dumps(row))

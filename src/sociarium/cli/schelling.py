@@ -11,6 +11,7 @@ from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import WORLDS, Entry, find
+from sociarium.charters.society import Society
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
@@ -19,7 +20,7 @@ from sociarium.evaluation.schelling import (
     COOPERATOR,
     DEFECTOR,
     Diagram,
-    schelling,
+    before_and_after,
 )
 
 
@@ -28,7 +29,7 @@ class Schelling:
     """Measure what kind of dilemma a world is: what cooperating and defecting pay beside others.
 
     Plays every mixture of cooperators and defectors, seats drawn by lot, and compares what each
-    earns with every number of cooperating co-players.
+    earns with every number of cooperating co-players. In a society that is what its charter leaves.
     """
 
     world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
@@ -49,9 +50,9 @@ class Schelling:
         if self.out is not None:
             plots.checked(self._path(entries[0]))
         for entry in entries:
-            env = sociarium.make(entry.id, players=self.players)
-            with progress(f"{entry.id}, {env.players} players") as tell:
-                diagram = schelling(
+            env = sociarium.make(entry.id if self.all else self.world, players=self.players)
+            with progress(f"{env.id}, {env.players} players") as tell:
+                raw, left = before_and_after(
                     env,
                     self.cooperators,
                     self.defectors,
@@ -59,16 +60,17 @@ class Schelling:
                     seed=self.seed,
                     tell=tell,
                 )
+            diagram = left if isinstance(env, Society) else raw
             if self.out is not None:
                 self._draw(entry, env.sheet.title, diagram)
             if self.json:
-                print(json.dumps(self._row(entry, diagram)), flush=True)
+                print(json.dumps(self._row(entry, env.id, diagram)), flush=True)
             else:
-                _show(entry, diagram)
+                _show(entry, env.id, diagram)
 
-    def _row(self, entry: Entry, diagram: Diagram) -> dict[str, Any]:
+    def _row(self, entry: Entry, name: str, diagram: Diagram) -> dict[str, Any]:
         return {
-            "env": entry.id,
+            "env": name,
             "players": diagram.players,
             "cooperators": self.cooperators,
             "defectors": self.defectors,
@@ -106,7 +108,7 @@ def agrees(entry: Entry, diagram: Diagram) -> bool | None:
     return measured.get(entry.asserts)
 
 
-def _show(entry: Entry, diagram: Diagram) -> None:
+def _show(entry: Entry, name: str, diagram: Diagram) -> None:
     console = Console(width=None if Console().is_terminal else 100)
     table = Table(box=None, pad_edge=False)
     table.add_column("co-players who cooperate", justify="right")
@@ -114,7 +116,7 @@ def _show(entry: Entry, diagram: Diagram) -> None:
     table.add_column("defecting pays", justify="right")
     for others, (c, d) in enumerate(zip(diagram.r_c, diagram.r_d, strict=True)):
         table.add_row(str(others), str(c), str(d))
-    console.print(f"\n[bold]{entry.id}[/bold]\n")
+    console.print(f"\n[bold]{name}[/bold]\n")
     console.print(table, highlight=False)
     console.print(f"\nfear  {diagram.fear}\ngreed {diagram.greed}\n", highlight=False)
     for name, holds in diagram.conditions.items():

@@ -54,6 +54,7 @@ class Sweep:
     seed: int = 0  # the first of them
     players: int | None = None  # how many, instead of the default
     others: str = ""  # frozen players in the last seats, e.g. "script:defector*3"
+    curriculum: str = ""  # numbers of the rules over training, e.g. contract (see docs/training.md)
     settings: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]],
         tyro.conf.arg(
@@ -107,6 +108,7 @@ class Sweep:
             seed=self.seed,
             players=players,
             others=self.others,
+            curriculum=self.curriculum,
             settings=(*self.settings, words),
         ).plan()
 
@@ -122,7 +124,7 @@ class Sweep:
             runs.append({**cell, "folder": folder.name, **row, "finished": bool(row["finished"])})
         return {
             "algorithm": self.algorithm,
-            "world": catalogue.find(self.world).id,
+            "world": catalogue.full_name(self.world),
             "steps": count("steps", self.steps),
             "seeds": list(range(self.seed, self.seed + self.seeds)),
             "grid": dict(grid),

@@ -69,6 +69,7 @@ class Train:
     seed: int = 0  # the first of them
     players: int | None = None  # how many, instead of the default
     others: str = ""  # frozen players in the last seats, e.g. "script:defector*3"
+    curriculum: str = ""  # numbers of the rules over training, e.g. contract (see docs/training.md)
     settings: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]],
         tyro.conf.arg(
@@ -129,12 +130,13 @@ class Train:
         words = pairs("set", (word for group in self.settings for word in group))
         return Plan(
             algorithm=self.algorithm,
-            world=catalogue.find(self.world).id,
+            world=catalogue.full_name(self.world),
             preference=self.preference or presets.find(self.algorithm).preference,
             steps=count("steps", self.steps),
             seeds=tuple(range(self.seed, self.seed + self.seeds)),
             players=self.players,
             others=self.others,
+            curriculum=self.curriculum,
             settings=presets.parse_settings(self.algorithm, words),
         )
 

@@ -79,8 +79,8 @@ def write(
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("drawing", total=len(episode) + 1)
         frames = []
-        for scene, scores, names in screening(env, episode, states, player):
-            if out.suffix == ".gif" or scene.clock == len(episode):
+        for step, (scene, scores, names) in enumerate(screening(env, episode, states, player)):
+            if out.suffix == ".gif" or step == len(episode):
                 frames.append(pixels.picture(scene, size=size, scores=scores, names=names))
             progress.advance(task)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -207,6 +207,30 @@ def _view_in_spec(play: Play) -> str:
         low, high = own[..., index].min(), own[..., index].max()
         if low < number.low or high > number.high:
             return f"{number.name} ranges over {low}..{high}, declared {number.low}..{number.high}"
+    return _social_in_spec(play)
+
+
+def _social_in_spec(play: Play) -> str:
+    env, spec, seen = play.env, play.env.view_spec.social, play.views.social
+    if spec is None or seen is None:
+        return "" if spec is seen is None else f"declared {spec}, shown {seen}"
+    window = (len(env.view_spec.planes), env.view_spec.rows, env.view_spec.cols)
+    declared = {
+        "own": (len(spec.own),),
+        "ties": (spec.contacts, len(spec.ties)),
+        "lookout": (spec.lookouts,),
+        "offsets": (spec.lookouts, 3),
+        "windows": (spec.lookouts, *window),
+    }
+    for name, shape in declared.items():
+        found = getattr(seen, name).shape[2:]
+        if found != shape:
+            return f"social {name} have the shape {found}, declared {shape}"
+    for name, planes in (("own", spec.own), ("ties", spec.ties)):
+        for index, plane in enumerate(planes):
+            highest = int(np.asarray(getattr(seen, name))[..., index].max())
+            if highest >= len(plane.codes):
+                return f"{plane.name} shows code {highest} of {plane.codes}"
     return ""
 
 

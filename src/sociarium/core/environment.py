@@ -42,15 +42,26 @@ def changed(params: Any, **changes: Any) -> Any:
     return dataclasses.replace(params, **cast)
 
 
-class View(eqx.Module):
-    """What each player sees: small codes in a window, private numbers, and the social layer.
+class Social(eqx.Module):
+    """What each player sees of its society, in the codes that the social spec names.
 
-    `social` is None in a world and the charter's public state in a society.
+    Beside its own window a player sees those of its lookouts (a seat counted from 1, 0 for none):
+    `offsets` tell how far ahead and to the right each stands, and how far it is turned.
     """
+
+    own: UInt8[Array, "*batch players own"]
+    ties: UInt8[Array, "*batch players contacts ties"]
+    lookout: UInt8[Array, "*batch players lookouts"]
+    offsets: Int16[Array, "*batch players lookouts 3"]
+    windows: UInt8[Array, "*batch players lookouts planes rows cols"]
+
+
+class View(eqx.Module):
+    """What each player sees: small codes in a window, private numbers, and its society."""
 
     cells: UInt8[Array, "*batch players planes rows cols"]
     own: Int16[Array, "*batch players own"]
-    social: Any = None
+    social: Social | None = None
 
 
 class Transition(eqx.Module):
@@ -125,6 +136,7 @@ class Environment(abc.ABC, Generic[State, Params]):
     actions: tuple[str, ...]
     view_spec: ViewSpec
     map_shape: tuple[int, int]
+    wraps: bool = False  # whether the map goes on at the opposite side
     draws: int  # random words that one step of the rules cannot do without; sizes the bare engine
 
     @abc.abstractmethod
@@ -133,7 +145,15 @@ class Environment(abc.ABC, Generic[State, Params]):
 
     def params(self, **changes: Any) -> Params:
         """The numbers of the rule sheet, with some of them changed by name."""
-        return changed(self.defaults(), **changes)
+        return self.changed(self.defaults(), **changes)
+
+    def changed(self, params: Params, **changes: Any) -> Params:
+        """The same numbers with some of them changed by name."""
+        return changed(params, **changes)
+
+    def number(self, params: Params, name: str) -> Any:
+        """A number by its name."""
+        return getattr(params, name)
 
     @abc.abstractmethod
     def reset(self, key: Key[Array, ""], params: Params) -> State:
@@ -179,6 +199,11 @@ class Environment(abc.ABC, Generic[State, Params]):
         return through_eyes_of(
             player, view.cells[player], view.own[player], self.view_spec, overview
         )
+
+    def poses(self, state: State) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
+        """Where everybody stands (beyond the last cell if out of play) and faces (0 if nowhere)."""
+        place: Any = state
+        return place.body, getattr(place, "heading", jnp.zeros_like(place.body))
 
     def bounds(self) -> dict[str, Bound]:
         """What all players together can earn at most in an episode, by name, where it is known."""

@@ -33,6 +33,31 @@ class Thing:
 
 
 @dataclass(frozen=True)
+class Circle:
+    """A group and what part of its pool each member gets; members are seats, or groups by name."""
+
+    name: str
+    shares: dict[int | str, float]
+
+
+@dataclass(frozen=True)
+class Bonds:
+    """Who is tied to whom in a society, at one moment.
+
+    `layers` are groups of players, then groups of groups. `sight` are pairs (who shows, to whom),
+    `gifts` triples (who gives, to whom, what part of its points), `words` triples (who says, to
+    whom or -1 for all, which word).
+    """
+
+    players: int
+    stage: str = ""
+    layers: tuple[tuple[Circle, ...], ...] = ()
+    sight: tuple[tuple[int, int], ...] = ()
+    gifts: tuple[tuple[int, int, float], ...] = ()
+    words: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class Scene:
     """A grid of named things with players on it.
 
@@ -42,7 +67,8 @@ class Scene:
     `marks` are levels worth showing in a corner (gauges of the whole map). `things` lie on the
     ground, later ones on earlier ones, where a cell can hold more than its tile tells.
     `holdings` are the units of every kind, held or not, of each seat, where players hold any; one
-    player's window has none but its own, among its `private` numbers.
+    player's window has none but its own, among its `private` numbers. `bonds` are those of a
+    society, which everybody knows.
     """
 
     ground: np.ndarray
@@ -59,6 +85,7 @@ class Scene:
     marks: dict[str, float] = field(default_factory=dict)
     things: tuple[Thing, ...] = ()
     holdings: tuple[dict[str, int], ...] = ()
+    bonds: Bonds | None = None
 
     def with_ground(self, ground: np.ndarray) -> "Scene":
         """The same scene with other tiles, given cell by cell."""
@@ -109,5 +136,6 @@ def through_eyes_of(
         players=overview.players,
         me=player,
         things=things,
+        bonds=overview.bonds,
         private={number.name: int(value) for number, value in zip(spec.own, own, strict=True)},
     )

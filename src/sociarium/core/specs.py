@@ -10,12 +10,14 @@ OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "
 class PlaneSpec:
     """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0.
 
-    A layer that `counts` shows how many units of what it is named after lie on each cell.
+    A layer that `counts` shows how many units of what it is named after lie on each cell. In a
+    society, players with the same code in a layer that `joins` belong together.
     """
 
     name: str
     codes: tuple[str, ...]
     counts: bool = False
+    joins: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,29 @@ class OwnSpec:
 
 
 @dataclass(frozen=True)
+class SocialSpec:
+    """What a player sees of its society: codes about itself and about each of its contacts.
+
+    Up to `lookouts` windows of others come beside its own.
+    """
+
+    own: tuple[PlaneSpec, ...]
+    ties: tuple[PlaneSpec, ...]
+    contacts: int
+    lookouts: int = 0
+
+    @property
+    def bytes_per_player(self) -> int:
+        """Size of one player's codes in memory; the windows of others come on top."""
+        return len(self.own) + self.contacts * len(self.ties)
+
+
+@dataclass(frozen=True)
 class ViewSpec:
     """What a player sees: `rows x cols` cells in several planes, and its own private numbers.
 
-    `home` is the player's own place in the window, as (row, column).
+    `home` is the player's own place in the window, as (row, column). `social` is what a society
+    adds.
     """
 
     planes: tuple[PlaneSpec, ...]
@@ -39,6 +60,7 @@ class ViewSpec:
     cols: int
     home: tuple[int, int]
     own: tuple[OwnSpec, ...]
+    social: SocialSpec | None = None
 
     def plane(self, name: str) -> int:
         """The index of the plane of this name."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from sociarium.evaluation.plots import FAINT, INK, PAPER, checked
+from sociarium.evaluation.plots import FAINT, INK, checked, write
 from sociarium.metrics.bootstrap import MIDDLE, iqm
 
 if TYPE_CHECKING:
@@ -34,13 +34,8 @@ class Line:
 
 def save(lines: Sequence[Line], path: Path, *, title: str, footnote: str = "") -> None:
     """Writes the picture; the same lines give the same file."""
-    import matplotlib
-
-    checked(path).parent.mkdir(parents=True, exist_ok=True)
-    figure = draw(lines, title=title, footnote=footnote)
-    with matplotlib.rc_context({"svg.hashsalt": "sociarium", "svg.fonttype": "path"}):
-        undated = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        figure.savefig(path, dpi=200, facecolor=PAPER, metadata=undated)
+    checked(path)
+    write(draw(lines, title=title, footnote=footnote), path)
 
 
 def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":

@@ -18,22 +18,29 @@ LineUp = tuple[Seat, ...]
 
 @dataclass(frozen=True)
 class Played:
-    """What the players of each line-up got in each episode, by seat, and who sat there."""
+    """What the players of each line-up got in each episode, by seat, and who sat there.
+
+    `returns` is what the world paid, `rewards` what a charter left of it.
+    """
 
     kinds: tuple[Seat, ...]
     seating: Int[np.ndarray, "lineups episodes players"]
     returns: Float[np.ndarray, "lineups episodes players"]
+    rewards: Float[np.ndarray, "lineups episodes players"]
 
     @property
     def welfare(self) -> Float[np.ndarray, "lineups episodes"]:
         """What all players got together."""
         return self.returns.sum(axis=2)
 
-    def mean_of(self, kind: Seat) -> Float[np.ndarray, "lineups episodes"]:
+    def mean_of(
+        self, kind: Seat, after_charter: bool = False
+    ) -> Float[np.ndarray, "lineups episodes"]:
         """What a player of this kind got on average; NaN where none took part."""
         theirs = self.seating == self.kinds.index(kind)
         count = theirs.sum(axis=2)
-        total = np.where(theirs, self.returns, 0.0).sum(axis=2)
+        got = self.rewards if after_charter else self.returns
+        total = np.where(theirs, got, 0.0).sum(axis=2)
         return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
@@ -71,4 +78,5 @@ def play(
     seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
     sums = Batch(env, kinds, seating, seed=seed, params=params).sums(tell=tell)
     shape = (len(lineups), episodes, env.players)
-    return Played(kinds, seating.reshape(shape), np.asarray(sums.raw, np.float64).reshape(shape))
+    raw, reward = (np.asarray(x, np.float64).reshape(shape) for x in (sums.raw, sums.reward))
+    return Played(kinds, seating.reshape(shape), raw, reward)

@@ -28,9 +28,14 @@ def checked(path: Path) -> Path:
 
 def save(diagram: Diagram, path: Path, *, title: str, footnote: str = "") -> None:
     """Writes the picture; the same diagram gives the same file."""
+    checked(path)
+    write(draw(diagram, title=title, footnote=footnote), path)
+
+
+def write(figure: "Figure", path: Path) -> None:
+    """Writes a figure; the same figure gives the same file."""
     import matplotlib
 
-    figure = draw(diagram, title=title, footnote=footnote)
     checked(path).parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "sociarium", "svg.fonttype": "path"}):
         undated = {"Date": None} if path.suffix == ".svg" else {"Software": None}

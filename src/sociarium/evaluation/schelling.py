@@ -133,10 +133,21 @@ def schelling(
     tell: Tell = lambda played, steps: None,
 ) -> Diagram:
     """Plays every mixture of two kinds of player and draws the diagram from their returns."""
+    given = {"episodes": episodes, "seed": seed, "params": params, "tell": tell}
+    return before_and_after(env, cooperators, defectors, **given)[0]
+
+
+def before_and_after(
+    env: Environment[Any, Any], cooperators: str, defectors: str, **given: Any
+) -> tuple[Diagram, Diagram]:
+    """The diagram of what the world pays, and that of what a charter leaves of it."""
     cooperator, defector = two_kinds(env, cooperators, defectors)
-    mixed = mixtures(cooperator, defector, env.players)
-    played = play(env, mixed, episodes=episodes, seed=seed, params=params, tell=tell)
-    return diagram(played.mean_of(cooperator)[:, None], played.mean_of(defector)[:, None])
+    played = play(env, mixtures(cooperator, defector, env.players), **given)
+    raw, left = (
+        diagram(*(played.mean_of(kind, after)[:, None] for kind in (cooperator, defector)))
+        for after in (False, True)
+    )
+    return raw, left
 
 
 def two_kinds(

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
+from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.practice import Outcome, Place, Practice, Report, Tally, number
 from sociarium.learning.preferences import Preference
 from sociarium.learning.returns import advantages
@@ -85,10 +86,13 @@ class PpoTrainer:
         params: Any = None,
         others: Sequence[Seat] = (),
         devices: int = 1,
+        curriculum: str = "",
     ) -> None:
         _check(ppo)
         self.env = env
         self.params = env.params() if params is None else params
+        self.curriculum = Curriculum(env, curriculum)
+        self.first = self.curriculum.at(self.params, jnp.float32(0))
         self.practice = Practice(env, ppo.lanes // devices, others)
         self.devices = devices
         self.seats = EachSeat(ppo.design.shared, self.practice.learners)
@@ -108,7 +112,7 @@ class PpoTrainer:
             moments=moments(weights),
             memory=core.begin(lanes, learners),
             fresh=jnp.ones(lanes, bool),
-            place=whole.begin(jax.random.fold_in(key, LANES), self.params, preference),
+            place=whole.begin(jax.random.fold_in(key, LANES), self.first, preference),
             key=jax.random.fold_in(key, FIT),
             updates=jnp.int32(0),
         )
@@ -125,12 +129,13 @@ class PpoTrainer:
         """Plays `steps` steps in every lane; the play, and how much better it went than judged."""
         weights, practice = learner.weights, self.practice
         progress = learner.updates / ppo.updates
+        params = self.curriculum.at(self.params, progress)
 
         def step(carry: Any, _: None) -> Any:
             place, memory, fresh = carry
             play, actions, minds, memory = self._choose(weights, ppo, place, memory, fresh)
-            place, outcome = practice.step(place, actions, minds, self.params, preference, progress)
-            final = self._final_values(weights, ppo, outcome, place, memory)
+            place, outcome = practice.step(place, actions, minds, params, preference, progress)
+            final = self._final_values(weights, ppo, outcome, place, memory, params)
             ended = outcome.terminated | outcome.truncated
             kept = (play, outcome.utility, outcome.terminated, ended, final, outcome.tally)
             return (place, memory, ended), kept
@@ -242,7 +247,13 @@ class PpoTrainer:
         return play, actions, minds, after
 
     def _final_values(
-        self, weights: ActorCritic, ppo: Ppo, outcome: Outcome, place: Place, memory: Any
+        self,
+        weights: ActorCritic,
+        ppo: Ppo,
+        outcome: Outcome,
+        place: Place,
+        memory: Any,
+        params: Any,
     ) -> Float[Array, "lanes seats"]:
         """What the last moment of the episodes that ended was worth; 0 where no lane ended."""
         learners = self.practice.learners
@@ -251,7 +262,7 @@ class PpoTrainer:
         def judged() -> Float[Array, "lanes seats"]:
             view = _first(outcome.final_view, learners)
             features, _ = self._read(weights, view, jnp.zeros_like(ended), memory)
-            legal = self.practice.legal(outcome.final_state, self.params)
+            legal = self.practice.legal(outcome.final_state, params)
             logits = self.seats.logits(weights, features, legal[:, :learners])
             would = drawn(self.practice.words(place), logits)
             stay = jnp.zeros((len(ended), self.env.players - learners), would.dtype)

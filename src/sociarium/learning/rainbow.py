@@ -16,12 +16,12 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.practice import Outcome, Place, Practice, Report, Tally, number
 from sociarium.learning.preferences import Preference
 from sociarium.learning.replay import (
     Replay,
     Rows,
-    Seen,
     Windows,
     corrections,
     folded,
@@ -29,6 +29,7 @@ from sociarium.learning.replay import (
 )
 from sociarium.mechanics.layout import merged
 from sociarium.networks.actor_critic import drawn
+from sociarium.networks.graphs import seat_axes
 from sociarium.networks.q_values import Noises, QDesign, QValues, best, q_values
 from sociarium.players.roster import Seat
 
@@ -107,10 +108,13 @@ class RainbowTrainer:
         params: Any = None,
         others: Sequence[Seat] = (),
         devices: int = 1,
+        curriculum: str = "",
     ) -> None:
         _check(rainbow, devices)
         self.env = env
         self.params = env.params() if params is None else params
+        self.curriculum = Curriculum(env, curriculum)
+        self.first = self.curriculum.at(self.params, jnp.float32(0))
         self.devices, self.shared = devices, rainbow.shared
         self.practice = Practice(env, rainbow.lanes // devices, others)
         kept = rainbow.capacity // rainbow.lanes
@@ -124,7 +128,7 @@ class RainbowTrainer:
         weights = self._weights(jax.random.fold_in(key, WEIGHTS), rainbow)
         moments: Any = self.optimiser.init if rainbow.shared else jax.vmap(self.optimiser.init)
         whole = Practice(self.env, rainbow.lanes, self.practice.others)
-        place = whole.begin(jax.random.fold_in(key, LANES), self.params, preference)
+        place = whole.begin(jax.random.fold_in(key, LANES), self.first, preference)
         memory = self.replay.begin(self._blank_row(place))
         return Learner(
             weights=weights,
@@ -162,15 +166,14 @@ class RainbowTrainer:
     ) -> tuple[Place, Rows, Tally]:
         """Plays `steps` steps in every lane; rows are (time, lane, ...)."""
         progress = learner.updates / rainbow.updates
+        params = self.curriculum.at(self.params, progress)
 
         def step(place: Place, _: None) -> Any:
             seen = self._seen(place.view)
             action = self._choose(key, learner.weights, rainbow, place, progress)
             actions, minds = self.practice.complete(place, action)
-            place, outcome = self.practice.step(
-                place, actions, minds, self.params, preference, progress
-            )
-            return place, (self._row(seen, action, outcome, place), outcome.tally)
+            place, outcome = self.practice.step(place, actions, minds, params, preference, progress)
+            return place, (self._row(seen, action, outcome, place, params), outcome.tally)
 
         place, (rows, tally) = jax.lax.scan(step, learner.place, None, length=rainbow.steps)
         return place, rows, jax.tree.map(lambda x: x.sum(0), tally)
@@ -272,17 +275,17 @@ class RainbowTrainer:
         return drawn(words, jnp.log(mostly(choice, legal, share)))
 
     def _judge(
-        self, weights: QValues, seen: Seen, noise: Noises
+        self, weights: QValues, seen: View, noise: Noises
     ) -> tuple[Float[Array, "batch seats actions atoms"], Float[Array, "batch seats actions"]]:
         """What actions are worth, as the network answers and in the mean."""
 
-        def judged(weights: QValues, cells: Array, own: Array, noise: Noises) -> Any:
-            answer = weights(cells, own, noise)
+        def judged(weights: QValues, seen: View, noise: Noises) -> Any:
+            answer = weights(seen, noise)
             return answer, weights.worth(answer)
 
         if self.shared:
-            return judged(weights, seen.cells, seen.own, noise)
-        return jax.vmap(judged, (0, -4, -2, -2), (-3, -2))(weights, seen.cells, seen.own, noise)
+            return judged(weights, seen, noise)
+        return jax.vmap(judged, (0, seat_axes(seen), -2), (-3, -2))(weights, seen, noise)
 
     def _noise(self, weights: QValues, keys: Key[Array, "*batch seats"]) -> Noises:
         """A draw for each key."""
@@ -293,17 +296,18 @@ class RainbowTrainer:
 
     def _row(
         self,
-        seen: Seen,
+        seen: View,
         action: Int[Array, "lanes learners"],
         outcome: Outcome,
         place: Place,
+        params: Any,
     ) -> Rows:
         """A step with what came after it: the final view where the episode ended there."""
         learners = self.practice.learners
         ended = outcome.terminated | outcome.truncated
 
-        def final() -> tuple[Seen, Bool[Array, "lanes players actions"]]:
-            legal = self.practice.legal(outcome.final_state, self.params)
+        def final() -> tuple[View, Bool[Array, "lanes players actions"]]:
+            legal = self.practice.legal(outcome.final_state, params)
             now = self._seen(place.view), place.legal
             then = self._seen(outcome.final_view), legal
             return merged(ended, then, now)
@@ -321,9 +325,8 @@ class RainbowTrainer:
             legal=legal[:, :learners],
         )
 
-    def _seen(self, view: View) -> Seen:
-        learners = self.practice.learners
-        return Seen(view.cells[:, :learners], view.own[:, :learners])
+    def _seen(self, view: View) -> View:
+        return jax.tree.map(lambda x: x[:, : self.practice.learners], view)
 
     def _correction(self, rainbow: Rainbow, updates: Int[Array, ""]) -> Float[Array, ""]:
         done = jnp.minimum(updates / rainbow.updates, 1.0)

@@ -11,40 +11,34 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key
 
+from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument, MissingExtra
 
 LEAST = 1e-6  # surprise of a step that surprised not at all
 
 
-class Seen(eqx.Module):
-    """What learners see, as small codes."""
-
-    cells: UInt8[Array, "*batch seats planes rows cols"]
-    own: Int16[Array, "*batch seats own"]
-
-
 class Rows(eqx.Module):
     """Steps of lanes."""
 
-    seen: Seen
+    seen: View
     action: Int[Array, "*batch seats"]
     utility: Float[Array, "*batch seats"]
     terminated: Bool[Array, "*batch"]
     ended: Bool[Array, "*batch"]
-    after: Seen  # before any new start
+    after: View  # before any new start
     legal: Bool[Array, "*batch seats actions"]  # after
 
 
 class Windows(eqx.Module):
     """Rows folded over n steps: what was done, what came of it, and where it led."""
 
-    seen: Seen
+    seen: View
     action: Int[Array, "batch seats"]
     gain: Float[Array, "batch seats"]  # discounted utility up to `after`
     reach: Float[Array, " batch"]  # what a point after that is worth; 0 where all is over
-    after: Seen
+    after: View
     legal: Bool[Array, "batch seats actions"]
 
 

@@ -42,6 +42,7 @@ class Plan:
     players: int | None = None
     others: str = ""  # frozen players in the last seats; the rest learn
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm
+    curriculum: str = ""  # a schedule of the rules' numbers, or its name
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Training:
         others = roster.parse(plan.others)
         keys = [random.key(seed) for seed in plan.seeds]
         self.cohort = Cohort(
-            trainer(self.env, numbers, others=others, devices=devices),
+            trainer(self.env, numbers, others=others, devices=devices, curriculum=plan.curriculum),
             keys,
             [numbers] * len(keys),
             [wish] * len(keys),
@@ -227,6 +228,7 @@ def plan_of(folder: str | Path) -> Plan:
     """The plan that a run folder was begun with."""
     config = read_manifest(folder)["config"]
     try:
+        config = {"curriculum": "", **config}
         known = {f.name: config[f.name] for f in dataclasses.fields(Plan)}
         return Plan(**{**known, "seeds": tuple(known["seeds"])})
     except (KeyError, TypeError) as error:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 from sociarium.core.environment import View
 from sociarium.core.specs import ViewSpec
 from sociarium.networks.critics import Critic, Sees, Sight, critic
+from sociarium.networks.graphs import Graph, seat_axes, seen, society
 from sociarium.networks.layers import Head, head
 from sociarium.networks.recurrence import Core, Through, core
 from sociarium.networks.torsos import FEATURES, Torso, torso
@@ -37,6 +38,7 @@ class ActorCritic(eqx.Module):
     core: Core
     policy: Head
     value: Head | Critic
+    society: Graph | None = None  # where there is one
 
     def read(
         self, view: View, fresh: Bool[Array, "time *batch"], memory: Any
@@ -45,7 +47,7 @@ class ActorCritic(eqx.Module):
 
         Steps marked `fresh` begin an episode, with an empty memory.
         """
-        features = self.torso(view.cells, view.own)
+        features = seen(view, self.torso, self.society)
         if isinstance(self.core, Through):
             return features, memory
 
@@ -91,12 +93,12 @@ class EachSeat:
         if self.shared:
             return weights.read(view, fresh, memory)
 
-        def one(weights: ActorCritic, cells: Array, own: Array, memory: Any) -> Any:
-            view = View(cells[..., None, :, :, :], own[..., None, :])
+        def one(weights: ActorCritic, view: View, memory: Any) -> Any:
+            view = jax.tree.map(lambda x, axis: jnp.expand_dims(x, axis), view, seat_axes(view))
             memory = jax.tree.map(lambda m: m[..., None, :], memory)
             return jax.tree.map(lambda x: x[..., 0, :], weights.read(view, fresh, memory))
 
-        return jax.vmap(one, (0, -4, -2, -2), -2)(weights, view.cells, view.own, memory)
+        return jax.vmap(one, (0, seat_axes(view), -2), -2)(weights, view, memory)
 
     def logits(
         self,
@@ -136,6 +138,7 @@ def actor_critic(
         core(k_core, FEATURES, design.core),
         head(k_policy, FEATURES, actions, 0.01),
         value,
+        society(k_torso, spec),
     )
 
 

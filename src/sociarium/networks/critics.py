@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, Integer, Key
 
 from sociarium.core.environment import View
 from sociarium.core.specs import ViewSpec
+from sociarium.networks.graphs import Graph, seen, society
 from sociarium.networks.layers import Dense, Head, dense, head
 from sociarium.networks.torsos import FEATURES, Torso, torso
 
@@ -31,11 +32,12 @@ class FromViews(eqx.Module):
 
     torso: Torso
     judge: Head
+    society: Graph | None = None
 
     def __call__(self, sight: Sight, seats: Int[Array, " seats"]) -> Float[Array, "*batch seats"]:
         """The value of the situation to each of these seats."""
         assert sight.view is not None
-        features = self.torso(sight.view.cells, sight.view.own)
+        features = seen(sight.view, self.torso, self.society)
         *batch, players, width = features.shape
         order = (seats[:, None] + jnp.arange(players)[None]) % players
         ordered = jnp.take(features, order.reshape(-1), axis=-2)
@@ -82,7 +84,8 @@ def critic(
     """A new critic that sees more than its player does."""
     k_first, k_asked, k_judge = jax.random.split(key, 3)
     if sees == "views":
-        return FromViews(torso(k_first, spec, kind), head(k_judge, players * FEATURES, 1, 1.0))
+        judge = head(k_judge, players * FEATURES, 1, 1.0)
+        return FromViews(torso(k_first, spec, kind), judge, society(k_first, spec))
     actions = actions if sees == "state+others_actions" else 0
     return FromState(
         dense(k_first, facts, FEATURES),

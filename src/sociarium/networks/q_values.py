@@ -13,9 +13,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from sociarium.core.environment import View
 from sociarium.core.specs import ViewSpec
+from sociarium.networks.graphs import Graph, seen, society
 from sociarium.networks.layers import Dense, dense
-from sociarium.networks.torsos import FEATURES, Cells, Own, Torso, torso
+from sociarium.networks.torsos import FEATURES, Torso, torso
 
 HIDDEN = 64
 
@@ -90,13 +92,12 @@ class QValues(eqx.Module):
     level: Stream | None
     actions: Stream
     support: Float[Array, " atoms"] | None
+    society: Graph | None = None  # where there is one
 
-    def __call__(
-        self, cells: Cells, own: Own, noise: Noises = None
-    ) -> Float[Array, "*batch actions atoms"]:
+    def __call__(self, view: View, noise: Noises = None) -> Float[Array, "*batch actions atoms"]:
         """Logits or values; `noise` is that of the method of this name, or none."""
         disturbed = noise or (None,) * 4
-        features = self.torso(cells, own)
+        features = seen(view, self.torso, self.society)
         atoms = 1 if self.support is None else self.support.shape[-1]
         each = self.actions(features, *disturbed[:2])
         each = each.reshape(*each.shape[:-1], -1, atoms)
@@ -153,6 +154,7 @@ def q_values(
         stream(k_level, FEATURES, atoms, noise) if design.dueling else None,
         stream(k_actions, FEATURES, actions * atoms, noise),
         low + (high - low) * jnp.linspace(0, 1, atoms) if design.atoms else None,
+        society(k_torso, spec),
     )
 
 

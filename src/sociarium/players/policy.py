@@ -31,7 +31,7 @@ class Valuer:
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
     ) -> tuple[Int[Array, ""], Any]:
         """The best of the legal actions."""
-        worth = self.weights.worth(self.weights(view.cells, view.own))
+        worth = self.weights.worth(self.weights(view))
         return best(worth, legal).astype(jnp.int32), memory
 
 
@@ -49,7 +49,7 @@ class Policy:
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
     ) -> tuple[Int[Array, ""], Any]:
         """One of the legal actions."""
-        seen = View(view.cells[None, None], view.own[None, None])
+        seen = jax.tree.map(lambda x: x[None, None], view)
         features, memory = self.weights.read(seen, jnp.zeros(1, bool), memory)
         logits = self.weights.logits(features[0], legal[None])[0]
         if self.greedy:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sociarium import catalogue
+from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.players.citizen import Citizen
 from sociarium.players.policy import policy
 from sociarium.players.protocol import PurePlayer
-from sociarium.players.scripted import anywhere
+from sociarium.players.scripted import anywhere, social
 
 KINDS = ("random", "idle", "script", "policy")
 _SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
@@ -56,7 +58,19 @@ def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
 
 
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
-    """The player for a chair in this environment."""
+    """The player for a chair in this environment.
+
+    In a society scripts work in its world, with the manners that `social` names.
+    """
+    if isinstance(env, Society) and seat.kind == "script":
+        options = dict(seat.options)
+        name = options.pop("social", "loner")
+        if name not in social.MANNERS:
+            raise UnknownName("manners", name, tuple(social.MANNERS))
+        asked = inspect.signature(social.MANNERS[name]).parameters
+        own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
+        worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
+        return Citizen(worker, social.MANNERS[name](env, **own), env)
     if seat.kind == "policy":
         return policy(seat.ref, env, **_options(seat, policy, skipped=2))
     known = scripts(env)

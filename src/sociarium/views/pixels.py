@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int, UInt8
 from PIL import Image, ImageFilter
 
 from sociarium.core.scene import Body, Scene
-from sociarium.views import colours, hud, lying, people, sprites
+from sociarium.views import bonds, colours, hud, lying, people, sprites
 from sociarium.views.colours import Colour
 from sociarium.views.sprites import DETAILED, VARIANTS
 
@@ -29,9 +29,13 @@ def picture(
 ) -> Image.Image:
     """The scene with `size` pixels a cell (4 at least), framed by its numbers.
 
-    `scores` and `names` are by seat. Cells below 10 pixels are drawn flat.
+    `scores` and `names` are by seat. Cells below 10 pixels are drawn flat. In a society, who is
+    tied to whom is drawn beside the map.
     """
-    return hud.framed(board(scene, size), scene, scores, names, caption)
+    image = board(scene, size)
+    if scene.bonds is not None and bonds.shown(scene.bonds):
+        image = bonds.beside(image, scene.bonds)
+    return hud.framed(image, scene, scores, names, caption)
 
 
 def board(scene: Scene, size: int = 24) -> Image.Image:

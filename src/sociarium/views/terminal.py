@@ -5,8 +5,8 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from sociarium.core.scene import HEADINGS, Body, Scene
-from sociarium.views import colours, lying, sprites
+from sociarium.core.scene import HEADINGS, Body, Bonds, Circle, Scene
+from sociarium.views import colours, lying, ring, sprites
 from sociarium.views.colours import Colour
 from sociarium.views.lettering import number
 from sociarium.views.lying import Lot
@@ -62,12 +62,14 @@ LIGHT_GLYPHS = {"zap": "*", "clean": "+", "mine": "-", "gift": "+", "interact": 
 SEAT_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 SPARE = "abcdefghijklmnopqrstuwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ&@;:"
 PLACE = "_"  # before the mark of what is made at a place
+MOST_NAMED = 32  # in larger societies groups are told by their size
+MOST_TOLD = 24  # groups, or pairs
 TINT = 0.55  # share of a beam's colour in a lit cell
 WORN = 0.5  # share of a place's colour in its cell
 
 
 def text(scene: Scene, colour: bool = True) -> Text:
-    """The map, then a line with the clock and the gauges, then a legend.
+    """The map, a line with the clock and the gauges, in a society who is tied to whom, a legend.
 
     A player is an arrow and its seat (`?` beyond 35). Goods are a mark and how many (`+` beyond 9),
     two kinds are two marks, more are one mark and `&`. A place to work at is `_` and the mark of
@@ -97,7 +99,7 @@ def _coloured(scene: Scene) -> Text:
             page.append("● ", _style(colours.of_tile(names[code]), back))
         else:
             page.append("  ", _style(back, back))
-    page.append("\n" + _status(scene))
+    page.append("\n" + "\n".join([_status(scene), *ties(scene.bonds)]))
     return page.append("\n" + "   ".join(_things_told(lots, marks))) if lots else page
 
 
@@ -113,7 +115,9 @@ def _plain(scene: Scene) -> Text:
         cells[body.row][body.col] = PLAIN_ARROWS[body.heading] + _digit(body.seat)
     lines = ["".join(cell[:2].ljust(2) for cell in row).rstrip() for row in cells]
     legend = _legend(scene, glyphs, _things_told(lots, marks))
-    return Text("\n".join([*lines, _status(scene), legend]), no_wrap=True, end="")
+    return Text(
+        "\n".join([*lines, _status(scene), *ties(scene.bonds), legend]), no_wrap=True, end=""
+    )
 
 
 def _lot(lot: Lot, marks: dict[str, str]) -> str:
@@ -202,6 +206,52 @@ def _status(scene: Scene) -> str:
     numbers = {**scene.marks, **scene.private}
     gauges = (f"{name.replace('_', ' ')} {number(value)}" for name, value in numbers.items())
     return "   ".join([f"step {scene.clock}/{scene.horizon}", *gauges])
+
+
+def ties(bonds: Bonds | None) -> list[str]:
+    """A line with the stage and the groups, and one with what goes from player to player."""
+    if bonds is None:
+        return []
+    groups = [_groups(layer, bonds.players) for layer in bonds.layers if layer]
+    if bonds.layers and not groups:
+        groups = ["groups: none"]
+    sight, between = set(bonds.sight), []
+    if len(sight) == bonds.players * (bonds.players - 1) > 0:
+        between.append("sight: all")
+    elif sight:
+        one_way = [f"{by}>{to}" for by, to in sorted(sight) if (to, by) not in sight]
+        mutual = [f"{by}<>{to}" for by, to in sorted(sight) if (to, by) in sight and by < to]
+        between.append("sight: " + _listed(mutual + one_way))
+    if bonds.gifts:
+        given = [f"{by}>{to} {share:.0%}" for by, to, share in bonds.gifts]
+        between.append("gifts: " + _listed(given))
+    if bonds.words:
+        said = [f"{by}>{'all' if to < 0 else to} {word}" for by, to, word in bonds.words]
+        between.append("words: " + _listed(said))
+    first = [bonds.stage, *groups] if bonds.stage else groups
+    return ["   ".join(line) for line in (first, between) if line]
+
+
+def _groups(layer: tuple[Circle, ...], players: int) -> str:
+    """The groups of a layer by their numbers and members, with shares where they differ."""
+    kind = layer[0].name.rpartition(" ")[0] or "group"
+    return f"{kind}s: " + _listed([_group(circle, players) for circle in layer])
+
+
+def _group(circle: Circle, players: int) -> str:
+    if players > MOST_NAMED:
+        return f"{ring.number(circle)} ({len(circle.shares)})"
+    who = [str(member).rpartition(" ")[2] for member in circle.shares]
+    if ring.uneven(circle):
+        shares = circle.shares.values()
+        told = ", ".join(f"{name} {share:.0%}" for name, share in zip(who, shares, strict=True))
+    else:
+        told = " ".join(who)
+    return f"{ring.number(circle)} {{{told}}}"
+
+
+def _listed(parts: list[str]) -> str:
+    return "  ".join([*parts[:MOST_TOLD], *(["..."] if len(parts) > MOST_TOLD else [])])
 
 
 def _digit(seat: int) -> str:

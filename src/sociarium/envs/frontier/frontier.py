@@ -121,6 +121,7 @@ class Frontier(Environment[State, Params]):
     """The frontier with one of its tasks, or with one of your own."""
 
     sheet = SHEET
+    wraps = True
     gauge_specs = (
         GaugeSpec("lying", "units lying about"),
         GaugeSpec("held", "units held by players"),

@@ -1,0 +1,1 @@
+"""Social rules that compose with any world: stages, social actions, shared reward and sight."""

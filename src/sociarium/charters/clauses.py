@@ -1,0 +1,79 @@
+"""Clauses over what happens: whoever does a named thing pays a fine to the others."""
+
+import copy
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.events import Event, Events, counts, event
+from sociarium.core.specs import EventSpec
+
+
+class Clause:
+    """A fine for each time a player does `what`, as in `zapped` or `picked wood`.
+
+    The fine goes to the other players in equal shares, or to nobody.
+    """
+
+    def __init__(self, what: str, fine: float, to_others: bool = True) -> None:
+        self.what, self.fine, self.to_others = what, fine, to_others
+        self.event, _, self.kind = what.partition(" ")
+
+    @classmethod
+    def read(cls, text: str) -> "Clause":
+        """From words like `zapped:2` or `picked wood:0.5`."""
+        what, _, fine = text.rpartition(":")
+        try:
+            return cls(what, float(fine))
+        except ValueError:
+            raise BadArgument(
+                "a clause is written EVENT:FINE, as in zapped:2 or 'picked wood:0.5'; "
+                f"given {text!r}"
+            ) from None
+
+    def around(self, world: Environment[Any, Any]) -> "Clause":
+        """A copy for this world, whose events it must name."""
+        specs = {spec.name: spec for spec in world.event_specs}
+        if self.event not in specs:
+            raise UnknownName("event", self.event, tuple(specs))
+        bound, spec = copy.copy(self), specs[self.event]
+        if self.kind and self.kind not in spec.values:
+            raise UnknownName(f"kind of {self.event}", self.kind, spec.values)
+        bound.spec, bound.players = spec, world.players
+        bound.name = f"fined for {self.what}"
+        bound.event_spec = EventSpec(bound.name, f"{{actor}} paid {{value}} for {self.what}")
+        return bound
+
+    spec: EventSpec
+    players: int
+    name: str
+    event_spec: EventSpec
+
+    def times(self, events: Events) -> Int[Array, " players"]:
+        """How often each player did it in this step."""
+        kind = events[self.event]
+        if self.kind:
+            number = self.spec.values.index(self.kind)
+            kind = eqx.tree_at(lambda k: k.mask, kind, kind.mask & (kind.value == number))
+        return counts(kind, self.spec, self.players)
+
+    def settled(
+        self, reward: Float[Array, " players"], times: Int[Array, " players"], fine: Any
+    ) -> Float[Array, " players"]:
+        """The rewards after a fine for each of these times."""
+        fine = jnp.float32(fine)
+        if self.to_others and self.players > 1:
+            reward = reward + (times.sum() - times) * (fine / (self.players - 1))
+        return reward - times * fine
+
+    def enforced(
+        self, reward: Float[Array, " players"], events: Events
+    ) -> tuple[Float[Array, " players"], Event]:
+        """The rewards after everybody was fined, and who paid."""
+        times = self.times(events)
+        paid = event(times > 0, value=times * jnp.float32(self.fine))
+        return self.settled(reward, times, self.fine), paid

@@ -1,0 +1,150 @@
+"""Contract: before the work everybody may join a group that shares equally (Huang et al., 2024).
+
+Rules
+  C1  First there are some rounds of joining, in which the world stands still. In each round every
+      player has one turn, in an order that is drawn once and known to nobody beforehand.
+  C2  Whoever has its turn may join one group, and leaves the one it was in. The others wait.
+  C3  Then the world goes on, and groups stay as they are.
+  C4  The members of a group pool all points and split them equally. Who is in none keeps its own.
+  C5  If `forced` is 0 to 1, players are put into groups at the start: each with that chance into
+      the first group, else into a group at random. Below 0 nobody is.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from sociarium.charters.charter import NONE, STAGE, Charter, Shown
+from sociarium.core import random
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
+from sociarium.core.events import Events, event
+from sociarium.core.rules import RuleSheet
+from sociarium.core.scene import Bonds
+from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
+from sociarium.mechanics import social
+from sociarium.mechanics.social import NOBODY, Members
+
+SHEET = RuleSheet.read(__doc__)
+MOST_GROUPS = 32
+
+
+class Params(eqx.Module):
+    """How many steps joining takes, and the chance to begin in the first group."""
+
+    deliberation: Int[Array, ""]
+    forced: Float[Array, ""]
+
+
+class State(eqx.Module):
+    """The order of turns, who is in which group, and steps so far, up to the end of joining."""
+
+    clock: Int[Array, ""]
+    order: Int[Array, " players"]
+    group: Int[Array, " players"]
+
+
+class Contract(Charter[State, Params]):
+    """`rounds` of joining one of as many groups as there are players, or of `groups`."""
+
+    sheet = SHEET
+    pauses = True
+    event_specs = (EventSpec("joined", "{actor} joined group {value}"),)
+    gauge_specs = (
+        GaugeSpec("grouped", "players in a group with others"),
+        GaugeSpec("largest group", "members of the largest group"),
+    )
+
+    def __init__(self, rounds: int = 5, groups: int = 0) -> None:
+        if rounds < 1 or not 0 <= groups <= MOST_GROUPS:
+            raise BadArgument(
+                f"rounds must be at least 1 and groups at most {MOST_GROUPS}; "
+                f"given {rounds} and {groups}"
+            )
+        self.rounds, self.groups = rounds, groups
+
+    def bind(self, world: Environment[Any, Any]) -> None:
+        """One action for each group."""
+        self.groups = self.groups or min(world.players, MOST_GROUPS)
+        names = tuple(f"group {number}" for number in range(self.groups))
+        self.actions = tuple(f"join {name}" for name in names)
+        self.own_specs = (
+            PlaneSpec("stage", ("joining", "working")),
+            PlaneSpec("turn", ("theirs", "mine")),
+        )
+        self.tie_specs = (PlaneSpec("group", ("none", *names), joins=True),)
+
+    def defaults(self) -> Params:
+        """Every player's turn in every round, and nobody is forced."""
+        return Params(jnp.int32(self.rounds * self.players), jnp.float32(-1))
+
+    def begin(self, key: Key[Array, ""], near: Any, params: Params) -> State:
+        """The order of turns is drawn, and nobody is in a group unless forced to (C1, C5)."""
+        turns, lots, groups = random.bits(key, 3, self.players)
+        order = jnp.argsort(turns).astype(jnp.int32)
+        first = (lots >> 8).astype(jnp.float32) < params.forced * 2**24
+        drawn = random.below(groups, jnp.full(self.players, self.groups))
+        group = jnp.where(first, 0, drawn)
+        return State(jnp.int32(0), order, jnp.where(params.forced < 0, NOBODY, group))
+
+    def paused(self, state: State, params: Params) -> Bool[Array, ""]:
+        """Whether the rounds of joining go on (C1, C3)."""
+        return state.clock < params.deliberation
+
+    def _turn(self, state: State, params: Params) -> Bool[Array, " players"]:
+        seat = jnp.arange(self.players, dtype=jnp.int32)
+        return (seat == state.order[state.clock % self.players]) & self.paused(state, params)
+
+    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+        """Any group, on one's turn (C2)."""
+        return jnp.broadcast_to(
+            self._turn(state, params)[:, None], (self.players, len(self.actions))
+        )
+
+    def act(
+        self, key: Any, state: State, deeds: Int[Array, " players"], params: Params
+    ) -> tuple[State, Events]:
+        """Who joins leaves its old group (C2)."""
+        joins = deeds != NONE
+        group = jnp.where(joins, deeds, state.group)
+        joined = event(joins, value=deeds.astype(jnp.float32))
+        return eqx.tree_at(lambda s: s.group, state, group), {"joined": joined}
+
+    def members(self, state: State) -> Members:
+        """Everybody's group, all with the same weight (C4)."""
+        return Members(state.group[:, None], jnp.ones((self.players, 1), jnp.int32))
+
+    def share(
+        self, parts: Int[Array, " players"], state: State, params: Params
+    ) -> Int[Array, " players"]:
+        """Groups pool and split equally (C4)."""
+        return social.pooled(parts, (self.members(state),), (self.groups,))
+
+    def turn(
+        self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params
+    ) -> State:
+        """The next turn."""
+        return eqx.tree_at(lambda s: s.clock, state, state.clock + ~moved)
+
+    def tell(self, state: State, params: Params) -> Shown:
+        """The stage, whose turn it is, and everybody's group."""
+        stage = jnp.full(self.players, ~self.paused(state, params))
+        own = jnp.stack([stage, self._turn(state, params)], 1).astype(jnp.uint8)
+        group = (state.group + 1).astype(jnp.uint8)
+        return Shown(own, jnp.broadcast_to(group[None, :, None], (*group.shape, *group.shape, 1)))
+
+    def bonds(self, state: State, params: Params) -> Bonds:
+        """Everybody's group."""
+        stage = self.own_specs[STAGE].codes[int(~self.paused(state, params))]
+        return Bonds(self.players, stage, (social.circles(self.members(state)),))
+
+    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+        """How many are in groups, and the size of the largest."""
+        inside = jnp.ones((self.players, 1), jnp.int32)
+        size = social.totals(inside, state.group[:, None], self.groups)
+        return {
+            "grouped": jnp.sum(jnp.where(size > 1, size, 0)).astype(jnp.float32),
+            "largest group": jnp.max(size).astype(jnp.float32),
+        }

@@ -1,0 +1,277 @@
+"""A world under a charter: again an environment, for any kind of player.
+
+Actions are the world's, then the charter's, then speech. Whoever acts socially stays in the world.
+In a step that is social only the world stands still: the old state, no pay, no events; its clock
+and horizon count only the steps in which it moved.
+"""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium.charters.charter import NONE, Charter
+from sociarium.charters.clauses import Clause
+from sociarium.charters.speech import Speech
+from sociarium.core.environment import (
+    STAY,
+    Environment,
+    Social,
+    Transition,
+    View,
+    changed,
+    lawful,
+    settle,
+)
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.rules import RuleSheet
+from sociarium.core.scene import Scene
+from sociarium.core.specs import PlaneSpec, SocialSpec
+from sociarium.mechanics import contacts, social
+from sociarium.mechanics.social import NOBODY
+
+MYSELF = PlaneSpec("who", ("another", "myself"))
+SOCIAL_DRAWS = 0x50C1A1  # the branch of a step's key from which social rules draw
+
+
+class SocietyParams(eqx.Module):
+    """The world's numbers and the charter's."""
+
+    world: Any
+    charter: Any
+
+    @property
+    def horizon(self) -> int:
+        """Steps of an episode: those of the world and those that are social only."""
+        social_only = getattr(self.charter, "deliberation", 0)
+        return int(getattr(self.world, "horizon", 1000)) + int(social_only)
+
+
+class SocietyState(eqx.Module):
+    """The world's state, the charter's, and what was just said."""
+
+    world: Any
+    social: Any
+    said: Any
+
+
+class Society(Environment[SocietyState, SocietyParams]):
+    """`world` under `charter`, perhaps with words to say and clauses to keep."""
+
+    def __init__(
+        self,
+        world: Environment[Any, Any],
+        charter: Charter[Any, Any],
+        words: int = 0,
+        parallel_speech: bool = False,
+        clauses: tuple[Clause, ...] = (),
+    ) -> None:
+        """`words` is the size of the vocabulary; with `parallel_speech` talking costs no action."""
+        if isinstance(world, Society):
+            raise BadArgument("a society cannot be put under another charter; give its world")
+        self.world, self.charter = world, charter.around(world)
+        self.players, self.map_shape, self.wraps = world.players, world.map_shape, world.wraps
+        self.draws, self.recipes, self.sources = world.draws, world.recipes, world.sources
+        self.cooperation, self.sheet = world.cooperation, _both(world.sheet, self.charter.sheet)
+        self.speech = Speech(self.players, self.charter.contacts, words, parallel_speech)
+        self.clauses = tuple(clause.around(world) for clause in clauses)
+        self.deeds = (*world.actions, *self.charter.actions, *self.speech.actions)
+        self.actions = self.speech.combined(self.deeds)
+        self.event_specs = (
+            *world.event_specs,
+            *self.charter.event_specs,
+            *self.speech.event_specs,
+            *(clause.event_spec for clause in self.clauses),
+        )
+        self.gauge_specs = (*world.gauge_specs, *self.charter.gauge_specs)
+        self.view_spec = dataclasses.replace(
+            world.view_spec,
+            social=SocialSpec(
+                own=self.charter.own_specs,
+                ties=(MYSELF, *self.charter.tie_specs, *self.speech.tie_specs),
+                contacts=len(self.charter.contacts),
+                lookouts=self.charter.lookouts,
+            ),
+        )
+
+    def defaults(self) -> SocietyParams:
+        """The numbers of both rule sheets."""
+        return SocietyParams(self.world.params(), self.charter.defaults())
+
+    def changed(self, params: SocietyParams, **changes: Any) -> SocietyParams:
+        """The same numbers, some changed by the name they have in one of the rule sheets."""
+        parts: dict[str, dict[str, Any]] = {"world": {}, "charter": {}}
+        for name, value in changes.items():
+            parts[self._part(params, name)][name] = value
+        return SocietyParams(
+            changed(params.world, **parts["world"]), changed(params.charter, **parts["charter"])
+        )
+
+    def number(self, params: SocietyParams, name: str) -> Any:
+        """A number by the name it has in one of the rule sheets."""
+        return getattr(getattr(params, self._part(params, name)), name)
+
+    def _part(self, params: SocietyParams, name: str) -> str:
+        """Whose number it is: the world's, if both have one of this name."""
+        known = {
+            part: [field.name for field in dataclasses.fields(getattr(params, part))]
+            for part in ("world", "charter")
+        }
+        for part, names in known.items():
+            if name in names:
+                return part
+        raise UnknownName("parameter", name, (*known["world"], *known["charter"]))
+
+    def reset(self, key: Key[Array, ""], params: SocietyParams) -> SocietyState:
+        """The world as it starts without a charter, and the charter's own start."""
+        k_social = jax.random.fold_in(key, SOCIAL_DRAWS)
+        world = self.world.reset(key, params.world)
+        return SocietyState(
+            world=world,
+            social=self.charter.begin(k_social, self._near(world), params.charter),
+            said=self.speech.silence(),
+        )
+
+    def step(
+        self,
+        key: Key[Array, ""],
+        state: SocietyState,
+        actions: Int[Array, " players"],
+        params: SocietyParams,
+    ) -> tuple[SocietyState, Transition]:
+        """Social acts first, then the world unless it stands still, then what is shared."""
+        k_act, k_turn = jax.random.split(jax.random.fold_in(key, SOCIAL_DRAWS))
+        actions = lawful(actions, self.legal(state, params))
+        deeds, uttered = self.speech.apart(actions, len(self.deeds))
+        physical = jnp.where(deeds < len(self.world.actions), deeds, STAY)
+        chosen = deeds - len(self.world.actions)
+        chosen = jnp.where((chosen >= 0) & (chosen < len(self.charter.actions)), chosen, NONE)
+
+        structure, social_events = self.charter.act(k_act, state.social, chosen, params.charter)
+        moved, happened = self.world.step(key, state.world, physical, params.world)
+        paused = self.charter.paused(state.social, params.charter)
+        if self.charter.pauses:
+            moved, happened = settle(paused, state.world, moved, happened)
+        raw = social.parts(happened.raw)
+        distributed = social.points(self.charter.share(raw, structure, params.charter))
+        structure = self.charter.reckon(raw, structure)
+        said, speech_events = self.speech.spoken(uttered, self.charter.whom(state.social))
+        breaches = {}
+        reward = self.charter.adjust(distributed, happened.events, structure, params.charter)
+        for clause in self.clauses:
+            reward, breaches[clause.name] = clause.enforced(reward, happened.events)
+        after = SocietyState(
+            world=moved,
+            social=self.charter.turn(k_turn, structure, ~paused, self._near(moved), params.charter),
+            said=said,
+        )
+        return after, Transition(
+            reward=reward,
+            raw=happened.raw,
+            distributed=distributed,
+            terminated=happened.terminated,
+            truncated=happened.truncated,
+            events={**happened.events, **social_events, **speech_events, **breaches},
+        )
+
+    def _near(self, world: Any) -> Int[Array, "players near"]:
+        """The nearest players of each, as many as the charter lets it address."""
+        if not self.charter.nearby:
+            return jnp.zeros((self.players, 0), jnp.int32)
+        cell, _ = self.world.poses(world)
+        return contacts.nearest(cell, self.map_shape, self.wraps, self.charter.nearby)
+
+    def legal(self, state: SocietyState, params: SocietyParams) -> Bool[Array, "players actions"]:
+        """The world's where it moves, the charter's where they would do something, and words."""
+        physical = self.world.legal(state.world, params.world)
+        if self.charter.pauses:
+            stays = jnp.arange(len(self.world.actions))[None] == STAY
+            physical = physical & (~self.charter.paused(state.social, params.charter) | stays)
+        chosen = self.charter.legal(state.social, params.charter)
+        whom = self.charter.whom(state.social)
+        return self.speech.allowed(jnp.concatenate([physical, chosen], 1), whom)
+
+    def observe(self, state: SocietyState, params: SocietyParams) -> View:
+        """The world's view, what the charter tells, what was said, and windows of others."""
+        view = self.world.observe(state.world, params.world)
+        told = self.charter.tell(state.social, params.charter)
+        whose = self.charter.shows(state.social, params.charter)
+        whom = self.charter.whom(state.social)
+        myself = whom == jnp.arange(self.players)[:, None]
+        return View(
+            view.cells,
+            view.own,
+            Social(
+                own=told.own,
+                ties=jnp.concatenate(
+                    [
+                        myself[..., None].astype(jnp.uint8),
+                        told.ties,
+                        self.speech.told(state.said, whom),
+                    ],
+                    -1,
+                ),
+                lookout=jnp.where(whose == NOBODY, 0, whose % 255 + 1).astype(jnp.uint8),
+                offsets=self._offsets(state, whose),
+                windows=jnp.where(
+                    (whose == NOBODY)[..., None, None, None], jnp.uint8(0), view.cells[whose]
+                ),
+            ),
+        )
+
+    def _offsets(
+        self, state: SocietyState, whose: Int[Array, "players lookouts"]
+    ) -> Int[Array, "players lookouts 3"]:
+        """How far ahead and to the right each lookout stands, and how far it is turned."""
+        if not self.charter.lookouts:
+            return jnp.zeros((*whose.shape, 3), jnp.int16)
+        (rows, cols), (cell, heading) = self.map_shape, self.world.poses(state.world)
+        row, col = cell // cols, cell % cols
+        down = row[whose] - row[:, None]
+        right = col[whose] - col[:, None]
+        if self.wraps:
+            down = (down + rows // 2) % rows - rows // 2
+            right = (right + cols // 2) % cols - cols // 2
+        facing = heading[:, None]
+        north, east = (facing == 0) * 1 - (facing == 2), (facing == 1) * 1 - (facing == 3)
+        ahead, aside = -down * north + right * east, right * north + down * east
+        place = jnp.stack([ahead, aside, (heading[whose] - facing) % 4], -1)
+        return jnp.where((whose == NOBODY)[..., None], 0, place).astype(jnp.int16)
+
+    def gauges(self, state: SocietyState, params: SocietyParams) -> dict[str, Any]:
+        """The world's levels, then the charter's."""
+        return {
+            **self.world.gauges(state.world, params.world),
+            **self.charter.gauges(state.social, params.charter),
+        }
+
+    def poses(self, state: SocietyState) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
+        """Where everybody stands and faces in the world."""
+        return self.world.poses(state.world)
+
+    def bounds(self) -> dict[str, Any]:
+        """The world's: a charter moves points, it makes none."""
+        return self.world.bounds()
+
+    def overview(self, state: SocietyState, params: SocietyParams) -> Scene:
+        """The world's whole map, and who is tied to whom."""
+        bonds = self.charter.bonds(state.social, params.charter)
+        bonds = dataclasses.replace(bonds, words=self.speech.words_of(state.said))
+        overview = self.world.overview(state.world, params.world)
+        talked = int(state.social.clock) if self.charter.pauses else 0
+        return dataclasses.replace(
+            overview, bonds=bonds, clock=overview.clock + talked, horizon=params.horizon
+        )
+
+
+def _both(world: RuleSheet, charter: RuleSheet) -> RuleSheet:
+    return RuleSheet(
+        title=f"{world.title} under {charter.title}",
+        summary=f"{world.summary}; {charter.summary}",
+        paper="; ".join(filter(None, (world.paper, charter.paper))),
+        rules={**world.rules, **charter.rules},
+        departures=(*world.departures, *charter.departures),
+    )

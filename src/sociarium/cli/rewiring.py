@@ -1,0 +1,75 @@
+"""`sociarium rewiring`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from sociarium.cli.progress import progress
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation import plots, rewiring
+
+
+@dataclass(frozen=True)
+class Rewiring:
+    """Draw where cooperation lasts on a graph that players may rewire: temptation against rate.
+
+    Conditional cooperators and defectors, each with a few contacts. No training.
+    """
+
+    players: str = "10,100,1000,10000"  # one diagram for each number
+    temptations: int = 9  # from 1 to 2
+    rates: int = 9  # rewiring a step: none, then doubling up to 1
+    steps: int = 1000
+    seeds: int = 3
+    out: Path | None = None  # draw to x.svg or x.png
+    json: bool = False  # one JSON object a line instead of tables
+
+    def run(self) -> None:
+        """Plays, prints and draws."""
+        if not all(word.isdigit() and int(word) > 2 for word in self.players.split(",")):
+            raise BadArgument(
+                f"--players are numbers above 2, as in 10,1000; given {self.players!r}"
+            )
+        if min(self.temptations, self.rates, self.steps, self.seeds) < 2:
+            raise BadArgument("--temptations, --rates, --steps and --seeds must be at least 2")
+        if self.out is not None:
+            plots.checked(self.out)
+        temptations = np.linspace(1, 2, self.temptations).tolist()
+        rates = [0.0, *(2.0**-power for power in range(self.rates - 2, -1, -1))]
+        counts, phases = [int(word) for word in self.players.split(",")], []
+        with progress("rewiring") as tell:
+            for number, players in enumerate(counts):
+                tell(number, len(counts))
+                phases.append(
+                    rewiring.phase(players, temptations, rates, steps=self.steps, seeds=self.seeds)
+                )
+            tell(len(counts), len(counts))
+        if self.out is not None:
+            note = (
+                f"{rewiring.CONTACTS} contacts each, half conditional cooperators at the start, "
+                f"{self.steps} steps, means of {self.seeds} seeds."
+            )
+            rewiring.save(phases, self.out, note)
+        for found in phases:
+            if self.json:
+                row = {"players": found.players, "temptations": found.temptations}
+                row |= {"rewirings": found.rewirings, "cooperation": found.cooperation.tolist()}
+                print(json.dumps(row), flush=True)
+            else:
+                _show(found)
+
+
+def _show(found: rewiring.Phase) -> None:
+    table = Table(
+        box=None, pad_edge=False, title=f"{found.players:,} players", title_justify="left"
+    )
+    table.add_column("temptation", justify="right")
+    for rate in found.rewirings:
+        table.add_column(f"{rate:.3g}", justify="right")
+    for temptation, row in zip(found.temptations, found.cooperation, strict=True):
+        table.add_row(f"{temptation:.3g}", *(f"{share:.2f}" for share in row))
+    Console(width=None if Console().is_terminal else 100).print(table, highlight=False)

@@ -1,0 +1,48 @@
+"""A player of a bare world in a society: works as it does without a charter, with some manners.
+
+Manners decide what it does socially: nothing, unless the seat names some, as in
+`script:cooperator?social=signer`. While the world stands still it waits.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium.charters.charter import NONE, STAGE, STANDS_STILL
+from sociarium.charters.society import Society
+from sociarium.core.environment import STAY, View
+from sociarium.mechanics.layout import merged
+from sociarium.players.protocol import PurePlayer
+
+
+class Citizen:
+    """`worker` in the world of a society, and `manners` for everything social."""
+
+    def __init__(self, worker: PurePlayer, manners: PurePlayer, society: Society) -> None:
+        self.worker, self.manners = worker, manners
+        self.deeds, self.pauses = len(society.world.actions), society.charter.pauses
+
+    def begin(self, key: Key[Array, ""]) -> tuple[Any, Any]:
+        """What both remember."""
+        return self.worker.begin(key), self.manners.begin(key)
+
+    def act(
+        self,
+        key: Key[Array, ""],
+        view: View,
+        legal: Bool[Array, " actions"],
+        memory: tuple[Any, Any],
+    ) -> tuple[Int[Array, ""], tuple[Any, Any]]:
+        """A social action where the manners ask for one, else work."""
+        working, social = memory
+        chosen, social = self.manners.act(key, view, legal[self.deeds :], social)
+        seen = eqx.tree_at(lambda v: v.social, view, None)
+        deed, worked = self.worker.act(key, seen, legal[: self.deeds], working)
+        if self.pauses:
+            assert view.social is not None
+            rests = view.social.own[STAGE] == STANDS_STILL
+            deed, worked = jnp.where(rests, STAY, deed), merged(rests, working, worked)
+        deed = jnp.where(chosen == NONE, deed, self.deeds + chosen)
+        return deed.astype(jnp.int32), (worked, social)

@@ -1,0 +1,114 @@
+"""The rules of the contract charter, one test or more for each."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import sociarium
+from sociarium.charters.charter import NONE
+from sociarium.charters.contract import Contract
+from sociarium.charters.society import Society
+
+WORLD = sociarium.make("clean_up-v0", players=4)
+SOCIETY = Society(WORLD, Contract(rounds=2))
+PARAMS = SOCIETY.params()
+STEP = jax.jit(SOCIETY.step)
+JOIN = len(WORLD.actions)
+
+
+def start(seed=0):
+    return jax.jit(SOCIETY.reset)(sociarium.key(seed), PARAMS)
+
+
+def play(state, actions, seed=0):
+    return STEP(sociarium.key(seed), state, jnp.array(actions, jnp.int32), PARAMS)
+
+
+def joined(state, *groups):
+    """Everybody in these groups, with the joining done."""
+    social = state.social
+    for turn in range(8):
+        seat = int(social.order[turn % 4])
+        deeds = np.full(4, NONE)
+        deeds[seat] = groups[seat]
+        social, _ = SOCIETY.charter.act(None, social, jnp.array(deeds, jnp.int32), PARAMS.charter)
+        social = SOCIETY.charter.turn(None, social, jnp.bool_(False), None, PARAMS.charter)
+    return type(state)(state.world, social, state.said)
+
+
+def test_c1_rounds_of_joining_come_first_and_the_world_stands_still():
+    state = start()
+    for step in range(8):
+        after, transition = play(state, [1, 1, 1, 1], seed=step)
+        assert jax.tree.all(jax.tree.map(np.array_equal, after.world, state.world))
+        assert not transition.raw.any() and not transition.reward.any()
+        assert not any(kind.mask.any() for kind in transition.events.values())
+        state = after
+    after, _ = play(state, [1, 1, 1, 1])
+    assert int(after.world.clock) == 1
+
+
+def test_c1_everybody_has_one_turn_in_each_round_in_a_drawn_order():
+    state, turns = start(), []
+    for step in range(8):
+        may = SOCIETY.legal(state, PARAMS)[:, JOIN:].any(1)
+        turns.append(int(np.flatnonzero(may).item()))
+        state, _ = play(state, [0] * 4, seed=step)
+    assert sorted(turns[:4]) == [0, 1, 2, 3] and turns[4:] == turns[:4]
+    orders = {tuple(np.asarray(start(seed).social.order).tolist()) for seed in range(30)}
+    assert len(orders) > 10
+
+
+def test_c2_only_who_has_its_turn_can_join_and_leaves_the_group_it_was_in():
+    state = start()
+    first = int(state.social.order[0])
+    state, transition = play(state, [JOIN + 2] * 4)
+    assert state.social.group.tolist() == [2 if seat == first else -1 for seat in range(4)]
+    assert np.flatnonzero(transition.events["joined"].mask).tolist() == [first]
+    for _ in range(3):
+        state, _ = play(state, [0] * 4)
+    state, _ = play(state, [JOIN + 1] * 4)
+    assert state.social.group[first] == 1
+
+
+def test_c3_groups_stay_as_they_are_once_the_world_goes_on():
+    state = joined(start(), 0, 0, 1, 2)
+    legal = SOCIETY.legal(state, PARAMS)
+    assert not legal[:, JOIN:].any() and legal[:, 1:JOIN].any()
+    after, _ = play(state, [JOIN + 3] * 4)
+    assert after.social.group.tolist() == [0, 0, 1, 2]
+
+
+def test_c4_members_pool_all_points_and_split_them_equally():
+    state = joined(start(), 0, 0, 0, 1)
+    parts = jnp.array([3, 0, 0, 5], jnp.int32) * 55440
+    shared = SOCIETY.charter.share(parts, state.social, PARAMS.charter)
+    assert (np.asarray(shared) // 55440).tolist() == [1, 1, 1, 5]
+
+
+def test_c4_who_is_in_no_group_keeps_its_own():
+    state = start()
+    parts = jnp.array([3, 0, 0, 5], jnp.int32)
+    assert SOCIETY.charter.share(parts, state.social, PARAMS.charter).tolist() == [3, 0, 0, 5]
+
+
+def test_c5_players_can_be_put_into_groups_at_the_start():
+    drawn = jax.jit(jax.vmap(SOCIETY.reset, (0, None)))
+    keys = jax.random.split(sociarium.key(0), 500)
+    for forced, first in ((1.0, 1.0), (0.5, 0.5 + 0.5 / 4), (0.0, 0.25)):
+        group = drawn(keys, SOCIETY.params(forced=forced)).social.group
+        assert abs((group == 0).mean() - first) < 0.04
+        assert set(np.unique(group)) <= {0, 1, 2, 3}
+    assert (drawn(keys, SOCIETY.params(forced=-1)).social.group == -1).all()
+
+
+def test_everybody_is_told_the_stage_its_turn_and_all_groups():
+    state = joined(start(), 0, 2, 0, 1)
+    seen = SOCIETY.observe(state, PARAMS).social
+    assert seen.own[:, 0].tolist() == [1] * 4 and not seen.own[:, 1].any()
+    assert seen.ties[1, :, 1].tolist() == [1, 3, 1, 2]
+    assert seen.ties[1, :, 0].tolist() == [0, 1, 0, 0]
+
+
+def test_the_whole_episode_has_the_joining_and_the_worlds_horizon():
+    assert int(PARAMS.horizon) == 8 + int(PARAMS.world.horizon)

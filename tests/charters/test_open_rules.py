@@ -1,0 +1,125 @@
+"""The rules of the open charter, one test or more for each, by name and in large societies."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.charters.charter import NONE
+from sociarium.charters.open import CONTACTS, LATELY, Open
+from sociarium.charters.society import Society
+from sociarium.core.errors import BadArgument
+from sociarium.mechanics.social import NOBODY, PARTS
+
+WORLD = sociarium.make("coins-v0", players=4)
+SOCIETY = Society(WORLD, Open(percent=30))
+CHARTER, PARAMS = SOCIETY.charter, SOCIETY.params()
+ACTION = {name: number for number, name in enumerate(CHARTER.actions)}
+CROWD = Society(sociarium.make("frontier_exploration", players=400, tiles=(8, 8)), Open(percent=30))
+
+
+def begin():
+    return CHARTER.begin(sociarium.key(0), jnp.zeros((4, 0), jnp.int32), PARAMS.charter)
+
+
+def act(state, *deeds):
+    numbers = [NONE if deed is None else ACTION[deed] for deed in deeds]
+    return CHARTER.act(None, state, jnp.array(numbers, jnp.int32), PARAMS.charter)
+
+
+def share(state, *points):
+    parts = jnp.array(points, jnp.int32) * PARTS
+    return (np.asarray(CHARTER.share(parts, state, PARAMS.charter)) / PARTS).round(4).tolist()
+
+
+def test_c1_a_connection_gives_sight_and_a_part_of_ones_points():
+    state, events = act(begin(), "connect to seat 2", None, None, None)
+    assert events["connected"].other.tolist() == [2, -1, -1, -1]
+    assert CHARTER.shows(state, PARAMS.charter)[:, 0].tolist() == [NOBODY, NOBODY, 0, NOBODY]
+    assert share(state, 10, 0, 0, 0) == [7, 0, 3, 0]
+
+
+def test_c1_a_connection_can_be_taken_back():
+    state, _ = act(begin(), "connect to seat 2", None, None, None)
+    state, events = act(state, "disconnect from seat 2", None, None, None)
+    assert events["disconnected"].other.tolist() == [2, -1, -1, -1]
+    assert not state.edges.sight.any() and not state.edges.share.any()
+
+
+def test_c1_nobody_gives_more_than_it_has_nor_connects_to_itself():
+    state, _ = act(begin(), "connect to seat 1", None, None, None)
+    state, _ = act(state, "connect to seat 2", None, None, None)
+    state, _ = act(state, "connect to seat 3", None, None, None)
+    assert int(state.edges.share[0].sum()) == 90
+    assert not CHARTER.legal(state, PARAMS.charter)[0, :4].any()
+    assert not np.diag(CHARTER.legal(begin(), PARAMS.charter)[:, :4]).any()
+
+
+def test_c1_whoever_acts_socially_stays_in_the_world():
+    start = SOCIETY.reset(sociarium.key(0), PARAMS)
+    first = len(WORLD.actions)
+    actions = jnp.array([first + 1, 1, 1, 1], jnp.int32)
+    stayed = actions.at[0].set(0)
+    world, _ = WORLD.step(sociarium.key(1), start.world, stayed, PARAMS.world)
+    after, _ = SOCIETY.step(sociarium.key(1), start, actions, PARAMS)
+    assert jax.tree.all(jax.tree.map(np.array_equal, after.world, world))
+
+
+def test_c2_joining_leaves_the_old_group_and_members_split_equally():
+    state, _ = act(begin(), "join group 1", "join group 1", "join group 0", None)
+    assert state.group.tolist() == [1, 1, 0, NOBODY]
+    assert share(state, 4, 0, 3, 2) == [2, 2, 3, 2]
+    state, _ = act(state, None, "join group 0", None, None)
+    assert share(state, 4, 0, 3, 2) == [4, 1.5, 1.5, 2]
+    state, events = act(state, None, "leave", None, None)
+    assert events["left"].mask.tolist() == [False, True, False, False]
+    assert state.group.tolist() == [1, NOBODY, 0, NOBODY]
+
+
+def test_c2_connections_come_before_groups():
+    state, _ = act(begin(), "connect to seat 2", None, None, None)
+    state, _ = act(state, "join group 0", "join group 0", None, None)
+    assert share(state, 10, 0, 0, 0) == [3.5, 3.5, 3, 0]
+
+
+def test_c3_everybody_sees_what_everybody_earned_lately():
+    state = begin()
+    for _ in range(5 * LATELY):
+        state = CHARTER.reckon(jnp.array([PARTS, PARTS // 30, 0, -PARTS], jnp.int32), state)
+    levels = CHARTER.tell(state, PARAMS.charter).ties[0, :, 3]
+    assert levels.tolist() == [6, 2, 0, 0]
+
+
+def test_c4_in_large_societies_one_addresses_ties_and_the_nearest():
+    env, params = CROWD, CROWD.params()
+    assert len(env.charter.actions) == 4 * CONTACTS + 1
+    state = jax.jit(env.reset)(sociarium.key(0), params)
+    near = np.asarray(state.social.near)
+    whoever = int(np.flatnonzero(near[:, 0] != NOBODY)[0])
+    other, first = int(near[whoever, 0]), len(env.world.actions)
+    actions = jnp.zeros(400, jnp.int32).at[whoever].set(first)
+    state, transition = jax.jit(env.step)(sociarium.key(1), state, actions, params)
+    assert transition.events["connected"].other[whoever] == other
+    assert state.social.edges.to[whoever].tolist() == [other] + [NOBODY] * (CONTACTS - 1)
+    parts = jnp.zeros(400, jnp.int32).at[whoever].set(PARTS)
+    shared = env.charter.share(parts, state.social, params.charter)
+    assert int(shared.sum()) == PARTS and abs(int(shared[other]) / PARTS - 0.3) < 1e-3
+
+
+def test_c4_joining_the_group_of_somebody_who_has_none_founds_one():
+    env, params = CROWD, CROWD.params()
+    state = jax.jit(env.reset)(sociarium.key(0), params)
+    near = np.asarray(state.social.near)
+    whoever = int(np.flatnonzero(near[:, 0] != NOBODY)[0])
+    other = int(near[whoever, 0])
+    join = 2 * CONTACTS + CONTACTS  # the group of the nearest
+    deeds = jnp.full(400, NONE).at[whoever].set(join)
+    social, _ = env.charter.act(None, state.social, deeds, params.charter)
+    assert social.group[whoever] == social.group[other] == other
+    assert (np.delete(np.asarray(social.group), [whoever, other]) == NOBODY).all()
+
+
+def test_percentages_beyond_all_are_refused():
+    with pytest.raises(BadArgument, match="100"):
+        Open(percent=101)

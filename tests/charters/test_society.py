@@ -1,0 +1,175 @@
+"""Any world under any charter: the same contract, the same world, words and clauses."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium import catalogue
+from sociarium.charters.clauses import Clause
+from sociarium.charters.contract import Contract
+from sociarium.charters.none import NoCharter
+from sociarium.charters.society import Society
+from sociarium.core.errors import BadArgument, UnknownName
+from tests.toys.meadow import Meadow
+
+CHARTERS = tuple(entry.name for entry in catalogue.CHARTERS)
+BARE = catalogue.WORLDS
+FAMILIES = ("coins-v0", "frontier_easy-v0")
+
+
+@pytest.mark.parametrize("entry", BARE, ids=lambda entry: entry.id)
+def test_every_world_has_its_shapes_under_every_charter(entry):
+    world = sociarium.make(entry.id)
+    for name in CHARTERS:
+        society = catalogue._society(world, f"{name}?words=2")
+        params = society.params()
+        state = jax.eval_shape(society.reset, sociarium.key(0), params)
+        actions = jax.ShapeDtypeStruct((society.players,), jnp.int32)
+        after, transition = jax.eval_shape(society.step, sociarium.key(0), state, actions, params)
+        view = jax.eval_shape(society.observe, state, params)
+        assert jax.tree.structure(after) == jax.tree.structure(state)
+        assert transition.reward.shape == (society.players,)
+        assert view.social.ties.shape[1:] == (
+            society.view_spec.social.contacts,
+            len(society.view_spec.social.ties),
+        )
+
+
+@pytest.mark.parametrize(("world", "charter"), [*itertools.product(FAMILIES, CHARTERS)])
+def test_a_small_world_of_each_family_keeps_the_contract_under_every_charter(world, charter):
+    sociarium.check(sociarium.make(world, charter=charter), steps=25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "charter"), [*itertools.product([entry.id for entry in BARE], CHARTERS)]
+)
+def test_every_world_keeps_the_contract_under_every_charter(world, charter):
+    sociarium.check(sociarium.make(world, charter=f"{charter}?words=2"), steps=25)
+
+
+def test_a_world_from_elsewhere_can_be_put_under_a_charter():
+    sociarium.check(Society(Meadow(), Contract(rounds=1), words=2), steps=15)
+
+
+@pytest.mark.parametrize("name", ["coins-v0", "frontier_easy-v0"])
+def test_without_a_charter_a_society_plays_as_its_world_does(name):
+    world = sociarium.make(name)
+    society = Society(world, NoCharter())
+    params = society.params()
+    state, bare = (
+        society.reset(sociarium.key(3), params),
+        world.reset(sociarium.key(3), params.world),
+    )
+    for clock in range(20):
+        actions = np.random.default_rng(clock).integers(0, len(world.actions), world.players)
+        key, actions = sociarium.key(clock), jnp.asarray(actions, jnp.int32)
+        state, transition = jax.jit(society.step)(key, state, actions, params)
+        bare, paid = jax.jit(world.step)(key, bare, actions, params.world)
+        assert jax.tree.all(jax.tree.map(np.array_equal, state.world, bare))
+        np.testing.assert_array_equal(transition.raw, paid.raw)
+        np.testing.assert_allclose(transition.reward, paid.reward, atol=1e-5)
+
+
+def test_a_society_is_asked_for_by_name_with_arguments_for_both():
+    society = sociarium.make("harvest_open?map_seed=7+contract?rounds=2&words=4", players=3)
+    assert society.id == "harvest_open-v0?map_seed=7+contract?rounds=2&words=4"
+    assert int(society.params().charter.deliberation) == 6
+    assert "say 3 to all" in society.actions and "join group 2" in society.actions
+    again = sociarium.make(society.id, players=3)
+    assert again.actions == society.actions
+
+
+def test_numbers_of_world_and_charter_are_changed_by_name():
+    society = sociarium.make("clean_up+contract")
+    params = society.params(deliberation=3, waste_chance=0.25)
+    assert int(params.charter.deliberation) == 3 and float(params.world.waste_chance) == 0.25
+    with pytest.raises(UnknownName, match="deliberation"):
+        society.params(deliberations=3)
+
+
+def test_unknown_charters_and_arguments_are_refused():
+    with pytest.raises(UnknownName, match="contract"):
+        sociarium.make("clean_up+contrakt")
+    with pytest.raises(UnknownName, match="rounds"):
+        sociarium.make("clean_up+contract?round=2")
+
+
+def test_a_society_cannot_be_put_under_another_charter():
+    with pytest.raises(BadArgument, match="its world"):
+        Society(sociarium.make("clean_up+contract"), Contract())
+
+
+def heard(society, params, actions):
+    state = society.reset(sociarium.key(0), params)
+    numbers = jnp.array([society.action(name) for name in actions], jnp.int32)
+    after, transition = society.step(sociarium.key(1), state, numbers, params)
+    plane = [tie.name for tie in society.view_spec.social.ties].index("said")
+    return np.asarray(society.observe(after, params).social.ties)[..., plane], transition, after
+
+
+def test_words_reach_whom_they_are_said_to_in_the_next_view_and_are_gone_then():
+    society = sociarium.make("coins+none?words=3", players=3)
+    params = society.params()
+    said, transition, after = heard(society, params, ["say 2 to seat 1", "say 0 to all", "stay"])
+    assert said.tolist() == [[0, 1, 0], [3, 0, 0], [0, 1, 0]]
+    assert transition.events["said"].mask.tolist() == [True, True, False]
+    later, _ = society.step(sociarium.key(2), after, jnp.zeros(3, jnp.int32), params)
+    assert not np.asarray(society.observe(later, params).social.ties)[..., 1].any()
+
+
+def test_nobody_speaks_to_itself():
+    society = sociarium.make("coins+none?words=3", players=3)
+    legal = society.legal(society.reset(sociarium.key(0), society.params()), society.params())
+    for seat in range(3):
+        assert not legal[seat, society.action(f"say 0 to seat {seat}")]
+        assert legal[seat, society.action("say 0 to all")]
+
+
+def test_speech_costs_the_action_unless_it_is_parallel():
+    quiet = sociarium.make("coins+none?words=3", players=3)
+    talking = sociarium.make("coins+none?words=3&parallel_speech=1", players=3)
+    for society, names, steps in (
+        (quiet, ["say 1 to all", "stay", "stay"], False),
+        (talking, ["turn left, say 1 to all", "stay", "stay"], True),
+    ):
+        params = society.params()
+        start = society.reset(sociarium.key(0), params)
+        said, _, after = heard(society, params, names)
+        assert said[1, 0] == said[2, 0] == 2
+        turned = (after.world.heading != start.world.heading).tolist()
+        assert turned == [steps, False, False]
+
+
+def test_a_clause_fines_who_does_it_and_pays_the_others():
+    society = Society(
+        sociarium.make("coins-v0", players=3), NoCharter(), clauses=(Clause("took_own", 2.0),)
+    )
+    (clause,) = society.clauses
+    state = society.world.reset(sociarium.key(0), society.params().world)
+    _, transition = society.world.step(
+        sociarium.key(0), state, jnp.zeros(3, jnp.int32), society.params().world
+    )
+    ate = eqx.tree_at(
+        lambda e: e.mask, transition.events["took_own"], jnp.array([True, False, False])
+    )
+    reward, fined = clause.enforced(jnp.array([1.0, 0.0, 0.0]), {"took_own": ate})
+    np.testing.assert_allclose(reward, [-1, 1, 1])
+    assert fined.mask.tolist() == [True, False, False]
+    sociarium.check(society, steps=15)
+
+
+def test_clauses_name_events_and_their_kinds():
+    world = sociarium.make("frontier_easy-v0")
+    assert Clause("picked wood", 1.0).around(world).name == "fined for picked wood"
+    with pytest.raises(UnknownName, match="wood"):
+        Clause("picked gold", 1.0).around(world)
+    with pytest.raises(UnknownName, match="picked"):
+        sociarium.make("frontier_easy+none?clauses=piked:2")
+    with pytest.raises(BadArgument, match="EVENT:FINE"):
+        Clause.read("picked")
