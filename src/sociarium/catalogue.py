@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.extensions import extensions
 
 if TYPE_CHECKING:
     from sociarium.charters.charter import Charter
@@ -295,13 +296,23 @@ CHARTERS = (
 )
 
 
+def worlds() -> tuple[Entry, ...]:
+    """Every world and every named society, those of other installed packages last."""
+    return (*WORLDS, *SOCIETIES, *extensions("worlds").values())
+
+
+def charters() -> tuple[CharterEntry, ...]:
+    """Every charter, those of other installed packages last."""
+    return (*CHARTERS, *extensions("charters").values())
+
+
 def find_charter(name: str) -> CharterEntry:
     """The entry of a charter."""
     name, _ = _asked(name)
-    for entry in CHARTERS:
+    for entry in charters():
         if entry.name == name:
             return entry
-    raise UnknownName("charter", name, tuple(entry.name for entry in CHARTERS))
+    raise UnknownName("charter", name, tuple(entry.name for entry in charters()))
 
 
 def find(name: str) -> Entry:
@@ -309,7 +320,7 @@ def find(name: str) -> Entry:
     name, _ = _asked(name.partition("+")[0])
     if name.endswith((".toml", ".json")):
         return _own_task(name)
-    listed = (*WORLDS, *SOCIETIES)
+    listed = worlds()
     exact = [entry for entry in listed if entry.id == name]
     family = [entry for entry in listed if entry.family == name]
     if exact:
@@ -361,6 +372,7 @@ def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, 
     entry, (_, asked) = find_charter(charter), _asked(charter)
     shared: dict[str, Any] = {"words": asked.pop("words", 0)}
     shared["parallel_speech"] = bool(asked.pop("parallel_speech", False))
+    shared["drafts"] = asked.pop("drafts", 0)
     fines = str(asked.pop("clauses", ""))
     shared["clauses"] = tuple(clause.read(text) for text in fines.split(",") if text)
     chosen = {**entry.arguments, **asked}

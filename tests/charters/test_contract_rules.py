@@ -1,5 +1,6 @@
 """The rules of the contract charter, one test or more for each."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +34,7 @@ def joined(state, *groups):
         deeds[seat] = groups[seat]
         social, _ = SOCIETY.charter.act(None, social, jnp.array(deeds, jnp.int32), PARAMS.charter)
         social = SOCIETY.charter.turn(None, social, jnp.bool_(False), None, PARAMS.charter)
-    return type(state)(state.world, social, state.said)
+    return eqx.tree_at(lambda s: s.social, state, social)
 
 
 def test_c1_rounds_of_joining_come_first_and_the_world_stands_still():

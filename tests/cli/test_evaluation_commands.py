@@ -70,7 +70,7 @@ def test_all_means_every_dilemma():
 
 
 def test_all_draws_into_a_folder(monkeypatch, capsys, tmp_path: Path):
-    monkeypatch.setattr(schelling, "WORLDS", (find("coins"),))
+    monkeypatch.setattr(schelling, "worlds", lambda: (find("coins"),))
     Schelling(all=True, episodes=2, json=True, out=tmp_path).run()
     assert [path.name for path in tmp_path.iterdir()] == ["coins.svg"]
     assert len(capsys.readouterr().out.strip().splitlines()) == 1

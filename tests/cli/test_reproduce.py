@@ -9,8 +9,8 @@ import pytest
 from sociarium.cli import reproduce
 from sociarium.cli.reproduce import Reproduce
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.manifest import read_manifest
 from sociarium.learning import studies
-from sociarium.learning.folder import read_manifest
 from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import Plan
 from tests.toys.takers import LISTED

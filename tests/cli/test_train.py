@@ -14,8 +14,8 @@ from sociarium.cli import progress, watch
 from sociarium.cli.sweep import Sweep, parse_grid
 from sociarium.cli.train import Train, count, default_name, seat_string
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.manifest import read_manifest
 from sociarium.learning import preferences, presets
-from sociarium.learning.folder import read_manifest
 from sociarium.learning.training import Plan, Training
 from tests.learning.runs import EACH, SMALL
 

@@ -17,9 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from sociarium.core import manifest as manifests
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra
+from sociarium.core.manifest import plain, read_manifest
 from sociarium.learning import folder
-from sociarium.learning.folder import RunFolder, plain, read_manifest, read_metrics
+from sociarium.learning.folder import RunFolder, read_metrics
 
 
 class Torso(enum.Enum):
@@ -76,7 +78,7 @@ def test_the_manifest_says_what_the_run_is(run):
     }
     assert manifest["seeds"] == [0, 1]
     assert manifest["versions"]["python"] == platform.python_version()
-    assert set(manifest["versions"]) == {"python", *folder.PARTS}
+    assert set(manifest["versions"]) == {"python", *manifests.PARTS}
     assert manifest["versions"]["numpy"] == np.__version__
     assert manifest["devices"] == {"backend": "cpu", "kind": "cpu", "count": 1}
     assert manifest["finished"] is False
@@ -86,7 +88,7 @@ def test_the_manifest_says_what_the_run_is(run):
 
 def test_the_manifest_knows_the_commit_of_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert folder.git_hash() is None
+    assert manifests.git_hash() is None
 
     def git(*words):
         named = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
@@ -97,11 +99,11 @@ def test_the_manifest_knows_the_commit_of_the_working_directory(tmp_path, monkey
     git("add", ".")
     git("commit", "-m", "One")
     commit = git("rev-parse", "HEAD").stdout.strip()
-    assert folder.git_hash() == {"commit": commit, "changed": False}
+    assert manifests.git_hash() == {"commit": commit, "changed": False}
     (tmp_path / "code.py").write_text("2")
-    assert folder.git_hash() == {"commit": commit, "changed": True}
+    assert manifests.git_hash() == {"commit": commit, "changed": True}
     monkeypatch.setenv("PATH", "")
-    assert folder.git_hash() is None
+    assert manifests.git_hash() is None
 
 
 def test_nothing_of_the_machine_or_its_user_is_written(tmp_path, monkeypatch):

@@ -13,11 +13,13 @@ import jax
 import numpy as np
 import pytest
 
+from sociarium.core import disk
 from sociarium.core.conformance import same
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints, training
 from sociarium.learning.cohort import Cohort
-from sociarium.learning.folder import read_manifest, read_metrics
+from sociarium.learning.folder import read_metrics
 from sociarium.learning.training import Plan, Training, plan_of, train
 from tests.learning.runs import EACH, LONG, ROOT, environment, small
 
@@ -148,17 +150,17 @@ def test_time_that_is_up_stops_a_run_with_a_checkpoint(tmp_path):
     assert (tmp_path / "run" / "weights" / "seed-1.safetensors").exists()
 
 
-@pytest.mark.parametrize("what", ["checkpoints", "folder"])
+@pytest.mark.parametrize("what", ["learning.checkpoints", "core.disk"])
 def test_a_full_disk_leaves_the_checkpoint_before_it(what, tmp_path, whole, monkeypatch):
     written = itertools.count()
-    durably = checkpoints.write_durably
+    durably = disk.write_durably
 
     def fills(path, data):
         if next(written) > 3:
             raise OSError(errno.ENOSPC, "No space left on device")
         durably(path, data)
 
-    monkeypatch.setattr(f"sociarium.learning.{what}.write_durably", fills)
+    monkeypatch.setattr(f"sociarium.{what}.write_durably", fills)
     with pytest.raises(CannotWrite, match="No space left"):
         train(small(), tmp_path / "run", checkpoint_every=0.0, tensorboard=False)
     monkeypatch.undo()

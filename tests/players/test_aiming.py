@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from sociarium.mechanics import turning
-from sociarium.players.scripted.aiming import Beam
+from sociarium.players.planning.aiming import Beam
 
 HOME, FIRE = (9, 5), 7
 NOTHING = jnp.zeros((11, 11), bool)

@@ -8,8 +8,8 @@ import pytest
 import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.mechanics import turning
+from sociarium.players.planning.sight import Sight
 from sociarium.players.scripted.memory import UNSEEN, Album, Bearing, Glimpse
-from sociarium.players.scripted.sight import Sight
 
 
 @pytest.fixture(scope="module")

@@ -168,3 +168,12 @@ def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
 def test_frozen_policies_sit_beside_learners(plain):
     training = Training(small(others=f"policy:{plain}?seed=20"))
     assert training.update() is not None
+
+
+def test_a_policy_of_the_bare_world_works_in_a_society_as_it_did(plain, coins):
+    seats = f"policy:{plain}"
+    bare, _ = rollout(coins, seats, steps=STEPS)
+    society, _ = rollout(sociarium.make("coins+none"), seats, steps=STEPS)
+    np.testing.assert_array_equal(bare.actions, society.actions)
+    joining, _ = rollout(sociarium.make("coins+contract?rounds=2"), seats, steps=STEPS)
+    assert not joining.actions[:4].any() and joining.actions[4:].any()

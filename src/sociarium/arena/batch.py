@@ -61,7 +61,7 @@ class Batch:
         self.env, self.kinds, self.seating, self.seed = env, tuple(kinds), seating, seed
         self.params = env.params() if params is None else params
         self.steps = horizon(self.params) if steps is None else steps
-        self.population = Population(env, kinds)
+        self.population = Population(env, kinds, sole=len(kinds) == 1)
         devices = min(len(jax.local_devices()), len(seating))
         self.mesh = Mesh(np.array(jax.local_devices()[:devices]), ("lanes",))
         lanes = np.arange(-(-len(seating) // devices) * devices)
@@ -70,9 +70,25 @@ class Batch:
         lanes = np.minimum(lanes, len(seating) - 1)
         self.keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(seed), lane))(lanes)
         self.places = places(seating[lanes], len(kinds), devices)
+        self._programs: dict[tuple[str, ...], tuple[Any, Any]] = {}
 
     def sums(self, counted: Sequence[str] = (), tell: Tell = lambda played, steps: None) -> Sums:
         """Plays and adds up returns and the counted events; nothing else is kept."""
+        counted = tuple(counted)
+        if counted not in self._programs:
+            self._programs[counted] = self._summing(counted)
+        begin, go_on = self._programs[counted]
+        carry = begin(self.keys, self.places, self.params)
+        ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
+        tell(0, self.steps)
+        for first, last in itertools.pairwise(ends):
+            carry = go_on(carry, self.places, self.params, first, last)
+            jax.block_until_ready(carry)
+            tell(int(last), self.steps)
+        return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[3])
+
+    def _summing(self, counted: tuple[str, ...]) -> tuple[Any, Any]:
+        """The programs that begin and go on adding up, compiled."""
         specs = [_spec(self.env, name) for name in counted]
 
         def begin(keys: Any, places: Any, params: Any) -> Any:
@@ -89,18 +105,10 @@ class Batch:
 
             return jax.lax.fori_loop(first, last, step, carry)
 
-        carry = self._spread(begin, (LANES, LANES, WHOLE), LANES)(
-            self.keys, self.places, self.params
-        )
+        started = self._spread(begin, (LANES, LANES, WHOLE), LANES)
         program = self._spread(go_on, (LANES, LANES, WHOLE, WHOLE, WHOLE), LANES, donate=0)
-        ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
-        program = program.lower(carry, self.places, self.params, ends[0], ends[-1]).compile()
-        tell(0, self.steps)
-        for first, last in itertools.pairwise(ends):
-            carry = program(carry, self.places, self.params, first, last)
-            jax.block_until_ready(carry)
-            tell(int(last), self.steps)
-        return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[3])
+        carry, clock = started(self.keys, self.places, self.params), np.int32(0)
+        return started, program.lower(carry, self.places, self.params, clock, clock).compile()
 
     def episodes(self, tell: Tell = lambda played, steps: None) -> list[Episode]:
         """Plays and records every lane in full."""

@@ -96,7 +96,7 @@ def rows(env: Environment[Any, Any], kept: Kept, step: int = 0) -> tuple[Row, ..
 
 def recorded(
     env: Environment[Any, Any],
-    chairs: Sequence[Seat],
+    chairs: Sequence[Seat | str],
     identity: tuple[int, int, int],
     params: Any,
     kept: Any,

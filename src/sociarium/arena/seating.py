@@ -89,8 +89,11 @@ class Population:
     what the same number of uniform ones would.
     """
 
-    def __init__(self, env: Environment[Any, Any], kinds: Sequence[roster.Seat]) -> None:
-        self.seats = env.players
+    def __init__(
+        self, env: Environment[Any, Any], kinds: Sequence[roster.Seat], sole: bool = False
+    ) -> None:
+        """With `sole`, the only kind has every chair, in order."""
+        self.seats, self.sole = env.players, sole
         self.kinds = tuple(kinds)
         self.players = [roster.player(kind, env) for kind in kinds]
 
@@ -114,11 +117,12 @@ class Population:
         view, legal = jax.tree.map(lambda x: x.reshape(lanes * seats, *x.shape[2:]), (view, legal))
         actions, after = jnp.zeros(lanes * seats, jnp.int32), []
         for player, place, mind in zip(self.players, places, minds, strict=True):
-            sees, may = jax.tree.map(
-                lambda x, place=place: x.at[place].get(mode="clip"), (view, legal)
-            )
+            sees, may = view, legal
+            if not self.sole:
+                mine = lambda x, place=place: x.at[place].get(mode="clip")  # noqa: E731
+                sees, may = jax.tree.map(mine, (view, legal))
             action, mind = jax.vmap(player.act)(self._keys(step_keys, place), sees, may, mind)
-            actions = actions.at[place].set(action, mode="drop")
+            actions = action if self.sole else actions.at[place].set(action, mode="drop")
             after.append(mind)
         return actions.reshape(lanes, seats), after
 

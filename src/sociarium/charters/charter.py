@@ -14,7 +14,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
+from sociarium.core.patches import Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
@@ -124,6 +126,10 @@ class Charter(abc.ABC, Generic[State, Params]):
             jnp.zeros((self.players, len(self.own_specs)), jnp.uint8),
             jnp.zeros((self.players, len(self.contacts), len(self.tie_specs)), jnp.uint8),
         )
+
+    def tied(self, state: State, tie: Tie) -> State:
+        """The social state after a tie was written into it; refused unless overridden."""
+        raise BadArgument("ties cannot be written under this charter; `open` is one that has them")
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """Who is tied to whom, as plain numbers: nobody, unless overridden."""

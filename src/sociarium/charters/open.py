@@ -21,6 +21,7 @@ from sociarium.charters.charter import NONE, Charter, Shown
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
+from sociarium.core.patches import Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
@@ -265,6 +266,19 @@ class Open(Charter[State, Params]):
         earns = jnp.where(whom == NOBODY, 0, jnp.asarray(earns)[whom])
         ties = [x.astype(jnp.uint8) for x in (group, tied, back, earns)]
         return Shown(member, jnp.stack(ties, -1))
+
+    def tied(self, state: State, tie: Tie) -> State:
+        """A connection with any part of one's points, as long as no more than all are given."""
+        by, to = tie.seat, tie.to
+        if self.large or to >= self.players or to == by:
+            raise BadArgument(
+                f"a tie goes to another of at most {NAMED} players; given {by} to {to}"
+            )
+        share = state.edges.share.at[by, to].set(tie.percent)
+        if int(share[by].astype(jnp.int32).sum()) > 100:
+            raise BadArgument(f"player {by} would give away more than all of its points")
+        edges = Edges(share, state.edges.sight.at[by, to].set(tie.sight))
+        return eqx.tree_at(lambda s: s.edges, state, edges)
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """Connections and groups."""

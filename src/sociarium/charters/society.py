@@ -1,8 +1,9 @@
 """A world under a charter: again an environment, for any kind of player.
 
-Actions are the world's, then the charter's, then speech. Whoever acts socially stays in the world.
-In a step that is social only the world stands still: the old state, no pay, no events; its clock
-and horizon count only the steps in which it moved.
+Actions are the world's, then the charter's, then signatures, then speech. Whoever acts socially
+stays in the world. In a step that is social only the world stands still: the old state, no pay, no
+events; its clock and horizon count only the steps in which it moved. Players who decide outside
+compiled code may also write into the social state, between two steps: see `apply`.
 """
 
 import dataclasses
@@ -15,7 +16,8 @@ from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.charters.charter import NONE, Charter
 from sociarium.charters.clauses import Clause
-from sociarium.charters.speech import Speech
+from sociarium.charters.pacts import Pact, Pacts
+from sociarium.charters.speech import Letters, Speech
 from sociarium.core.environment import (
     STAY,
     Environment,
@@ -27,6 +29,7 @@ from sociarium.core.environment import (
     settle,
 )
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
 from sociarium.core.specs import PlaneSpec, SocialSpec
@@ -51,11 +54,13 @@ class SocietyParams(eqx.Module):
 
 
 class SocietyState(eqx.Module):
-    """The world's state, the charter's, and what was just said."""
+    """The world's state, the charter's, what was just said and written, and drafted clauses."""
 
     world: Any
     social: Any
     said: Any
+    letters: Letters
+    pact: Pact
 
 
 class Society(Environment[SocietyState, SocietyParams]):
@@ -68,8 +73,12 @@ class Society(Environment[SocietyState, SocietyParams]):
         words: int = 0,
         parallel_speech: bool = False,
         clauses: tuple[Clause, ...] = (),
+        drafts: int = 0,
     ) -> None:
-        """`words` is the size of the vocabulary; with `parallel_speech` talking costs no action."""
+        """`words` is the size of the vocabulary; with `parallel_speech` talking costs no action.
+
+        `clauses` bind everybody from the start; `drafts` more can be written by the players.
+        """
         if isinstance(world, Society):
             raise BadArgument("a society cannot be put under another charter; give its world")
         self.world, self.charter = world, charter.around(world)
@@ -78,11 +87,18 @@ class Society(Environment[SocietyState, SocietyParams]):
         self.cooperation, self.sheet = world.cooperation, _both(world.sheet, self.charter.sheet)
         self.speech = Speech(self.players, self.charter.contacts, words, parallel_speech)
         self.clauses = tuple(clause.around(world) for clause in clauses)
-        self.deeds = (*world.actions, *self.charter.actions, *self.speech.actions)
+        self.pacts = Pacts(world, drafts)
+        self.deeds = (
+            *world.actions,
+            *self.charter.actions,
+            *self.pacts.actions,
+            *self.speech.actions,
+        )
         self.actions = self.speech.combined(self.deeds)
         self.event_specs = (
             *world.event_specs,
             *self.charter.event_specs,
+            *self.pacts.event_specs,
             *self.speech.event_specs,
             *(clause.event_spec for clause in self.clauses),
         )
@@ -90,7 +106,7 @@ class Society(Environment[SocietyState, SocietyParams]):
         self.view_spec = dataclasses.replace(
             world.view_spec,
             social=SocialSpec(
-                own=self.charter.own_specs,
+                own=(*self.charter.own_specs, *self.pacts.own_specs),
                 ties=(MYSELF, *self.charter.tie_specs, *self.speech.tie_specs),
                 contacts=len(self.charter.contacts),
                 lookouts=self.charter.lookouts,
@@ -133,6 +149,8 @@ class Society(Environment[SocietyState, SocietyParams]):
             world=world,
             social=self.charter.begin(k_social, self._near(world), params.charter),
             said=self.speech.silence(),
+            letters=self.speech.no_letters(),
+            pact=self.pacts.blank(),
         )
 
     def step(
@@ -148,7 +166,8 @@ class Society(Environment[SocietyState, SocietyParams]):
         deeds, uttered = self.speech.apart(actions, len(self.deeds))
         physical = jnp.where(deeds < len(self.world.actions), deeds, STAY)
         chosen = deeds - len(self.world.actions)
-        chosen = jnp.where((chosen >= 0) & (chosen < len(self.charter.actions)), chosen, NONE)
+        signing = chosen - len(self.charter.actions)
+        chosen = jnp.where((chosen >= 0) & (signing < 0), chosen, NONE)
 
         structure, social_events = self.charter.act(k_act, state.social, chosen, params.charter)
         moved, happened = self.world.step(key, state.world, physical, params.world)
@@ -159,14 +178,17 @@ class Society(Environment[SocietyState, SocietyParams]):
         distributed = social.points(self.charter.share(raw, structure, params.charter))
         structure = self.charter.reckon(raw, structure)
         said, speech_events = self.speech.spoken(uttered, self.charter.whom(state.social))
-        breaches = {}
+        pact, signatures = self.pacts.signed(state.pact, signing)
         reward = self.charter.adjust(distributed, happened.events, structure, params.charter)
+        reward, breaches = self.pacts.enforced(reward, happened.events, state.pact)
         for clause in self.clauses:
             reward, breaches[clause.name] = clause.enforced(reward, happened.events)
         after = SocietyState(
             world=moved,
             social=self.charter.turn(k_turn, structure, ~paused, self._near(moved), params.charter),
             said=said,
+            letters=self.speech.no_letters(),
+            pact=pact,
         )
         return after, Transition(
             reward=reward,
@@ -174,7 +196,13 @@ class Society(Environment[SocietyState, SocietyParams]):
             distributed=distributed,
             terminated=happened.terminated,
             truncated=happened.truncated,
-            events={**happened.events, **social_events, **speech_events, **breaches},
+            events={
+                **happened.events,
+                **social_events,
+                **signatures,
+                **speech_events,
+                **breaches,
+            },
         )
 
     def _near(self, world: Any) -> Int[Array, "players near"]:
@@ -192,7 +220,8 @@ class Society(Environment[SocietyState, SocietyParams]):
             physical = physical & (~self.charter.paused(state.social, params.charter) | stays)
         chosen = self.charter.legal(state.social, params.charter)
         whom = self.charter.whom(state.social)
-        return self.speech.allowed(jnp.concatenate([physical, chosen], 1), whom)
+        signing = self.pacts.legal(state.pact)
+        return self.speech.allowed(jnp.concatenate([physical, chosen, signing], 1), whom)
 
     def observe(self, state: SocietyState, params: SocietyParams) -> View:
         """The world's view, what the charter tells, what was said, and windows of others."""
@@ -205,7 +234,7 @@ class Society(Environment[SocietyState, SocietyParams]):
             view.cells,
             view.own,
             Social(
-                own=told.own,
+                own=jnp.concatenate([told.own, self.pacts.told(state.pact)], 1),
                 ties=jnp.concatenate(
                     [
                         myself[..., None].astype(jnp.uint8),
@@ -240,6 +269,32 @@ class Society(Environment[SocietyState, SocietyParams]):
         ahead, aside = -down * north + right * east, right * north + down * east
         place = jnp.stack([ahead, aside, (heading[whose] - facing) % 4], -1)
         return jnp.where((whose == NOBODY)[..., None], 0, place).astype(jnp.int16)
+
+    def apply(self, state: SocietyState, patch: Patch) -> SocietyState:
+        """The state after something was written into it; what it cannot hold is refused.
+
+        Who sits in a seat is not part of the state.
+        """
+        if patch.seat >= self.players:
+            raise BadArgument(f"seats are 0 to {self.players - 1}; given {patch.seat}")
+        match patch:
+            case Message():
+                if patch.to >= self.players or patch.to == patch.seat:
+                    raise BadArgument(f"a message goes to all or to another; given {patch.to}")
+                letters = self.speech.written(state.letters, patch.seat, patch.text, patch.to)
+                return eqx.tree_at(lambda s: s.letters, state, letters)
+            case Tie():
+                social_state = self.charter.tied(state.social, patch)
+                return eqx.tree_at(lambda s: s.social, state, social_state)
+            case NewPlayer():
+                return state
+            case Draft():
+                pact = self.pacts.drafted(state.pact, patch.seat, patch.what, patch.fine)
+            case Signature():
+                pact = self.pacts.undersigned(state.pact, patch.seat, patch.clause)
+            case Ballot():
+                pact = self.pacts.voted(state.pact, patch.seat, patch.clause, patch.yes)
+        return eqx.tree_at(lambda s: s.pact, state, pact)
 
     def gauges(self, state: SocietyState, params: SocietyParams) -> dict[str, Any]:
         """The world's levels, then the charter's."""

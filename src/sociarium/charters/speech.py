@@ -8,19 +8,28 @@ from jaxtyping import Array, Bool, Int, UInt8
 from sociarium.core.environment import STAY
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
+from sociarium.core.patches import TO_ALL
 from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics.social import NOBODY
 
 MOST_WORDS = 255
 MOST_HEARERS = 32  # with more contacts one can speak only to all
 ALL = -2
+NO_TEXT = -1
 
 
 class Said(eqx.Module):
-    """What everybody just said, and to whom: a seat, ALL, or NOBODY."""
+    """What everybody just said, as a word, and to whom: a seat, ALL, or NOBODY."""
 
     word: UInt8[Array, " speakers"]
     to: Int[Array, " speakers"]
+
+
+class Letters(eqx.Module):
+    """The text that everybody sent before this step, by its number in the episode, and to whom."""
+
+    text: Int[Array, " players"]
+    to: Int[Array, " players"]
 
 
 class Speech:
@@ -90,6 +99,17 @@ class Speech:
         word = jnp.where(speaks, word, 0)
         told = event(speaks, other=jnp.maximum(to, NOBODY), value=word.astype(jnp.float32))
         return Said(word.astype(jnp.uint8), to.astype(jnp.int32)), {"said": told}
+
+    def no_letters(self) -> Letters:
+        """Nobody sent a text."""
+        return Letters(
+            jnp.full(self.players, NO_TEXT, jnp.int32), jnp.full(self.players, NOBODY, jnp.int32)
+        )
+
+    def written(self, letters: Letters, seat: int, text: int, to: int) -> Letters:
+        """With one text more, which replaces what the player sent before in the same step."""
+        whom = ALL if to == TO_ALL else to
+        return Letters(letters.text.at[seat].set(text), letters.to.at[seat].set(whom))
 
     def words_of(self, said: Said) -> tuple[tuple[int, int, int], ...]:
         """What was just said, as (speaker, hearer or -1 for all, word)."""

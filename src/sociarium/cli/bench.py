@@ -11,7 +11,7 @@ from rich.table import Table
 
 import sociarium
 from sociarium.arena.benchmark import Speed, measure
-from sociarium.catalogue import WORLDS, find, full_name
+from sociarium.catalogue import find, full_name, worlds
 from sociarium.core.errors import BadArgument
 
 FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. --json shows more."
@@ -37,7 +37,8 @@ class Bench:
         """Prints one row for each world, number of players and number of lanes."""
         if self.all == bool(self.world):
             raise BadArgument("name one world, or give --all")
-        names = [entry.id for entry in WORLDS] if self.all else [full_name(self.world)]
+        every = [entry.id for entry in worlds() if not entry.charter]
+        names = every if self.all else [full_name(self.world)]
         counts = _numbers(self.players, "players") or [None]
         console = Console(stderr=True)
         rows: list[Speed] = []

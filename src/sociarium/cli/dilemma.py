@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.catalogue import WORLDS, find, full_name
+from sociarium.catalogue import find, full_name, worlds
 from sociarium.core.errors import BadArgument
 from sociarium.learning.dilemmas import DISCOUNTS, verdict
 from sociarium.metrics.bootstrap import Estimate
@@ -40,9 +40,8 @@ class Dilemma:
             raise BadArgument(
                 f"--seeds and --steps must be above 0; given {self.seeds}, {self.steps}"
             )
-        names = (
-            [entry.id for entry in WORLDS if entry.asserts] if self.all else [full_name(self.world)]
-        )
+        every = [entry.id for entry in worlds() if entry.asserts]
+        names = every if self.all else [full_name(self.world)]
         rows = []
         for number, name in enumerate(names, 1):
             rows.append(self._row(name, f"{name} ({number} of {len(names)})"))

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, Entry, make
+from sociarium.catalogue import Entry, charters, make, worlds
 
 WIDTH = 27  # of the longest id
 
@@ -22,15 +22,15 @@ class List:
     def run(self) -> None:
         """Prints the catalogue."""
         if self.json:
-            print(json.dumps([_row(entry) for entry in (*WORLDS, *SOCIETIES)]))
+            print(json.dumps([_row(entry) for entry in worlds()]))
             return
         console = Console()
-        for kind, entries in (("world", WORLDS), ("society", SOCIETIES)):
+        for kind in ("world", "society"):
             table = Table(box=None, pad_edge=False)
             table.add_column(kind, no_wrap=True, min_width=WIDTH)
             table.add_column("players", justify="right")
             table.add_column("what it is about")
-            for entry in entries:
+            for entry in (e for e in worlds() if bool(e.charter) == (kind == "society")):
                 about = Text.assemble(entry.summary, (f" ({entry.paper})", "dim"))
                 table.add_row(entry.id, str(entry.players), about)
             console.print(table)
@@ -38,12 +38,12 @@ class List:
         table = Table(box=None, pad_edge=False)
         table.add_column("charter", no_wrap=True, min_width=WIDTH)
         table.add_column("what it adds to any world")
-        for charter in CHARTERS:
+        for charter in charters():
             table.add_row(charter.name, charter.summary)
         console.print(table)
         console.print(
-            f"\n`sociarium info {WORLDS[-1].family}` shows a world's rules, `sociarium watch "
-            f"{WORLDS[0].family}+{CHARTERS[-1].name}` plays one under a charter.",
+            f"\n`sociarium info {worlds()[0].family}` shows a world's rules, `sociarium watch "
+            f"{worlds()[0].family}+{charters()[-1].name}` plays one under a charter.",
             style="dim",
         )
 

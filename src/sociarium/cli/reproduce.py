@@ -15,10 +15,12 @@ from rich.table import Table
 from sociarium import catalogue
 from sociarium.cli.progress import learning
 from sociarium.core.errors import BadArgument
+from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import curves
 from sociarium.evaluation.learned import learned
 from sociarium.learning import studies
-from sociarium.learning.folder import METRICS, read_manifest, read_metrics
+from sociarium.learning.curriculum import Curriculum
+from sociarium.learning.folder import METRICS, read_metrics
 from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import train
 from sociarium.metrics.bootstrap import Estimate
@@ -36,7 +38,7 @@ class Reproduce:
     stored. Runs that are unfinished say so in the table and in the picture.
     """
 
-    study: tyro.conf.Positional[str]  # socialjax:fig2 or socialjax:table2
+    study: tyro.conf.Positional[str]  # socialjax:fig2, socialjax:table2 or adasociety:contract
     budget: str = "0"  # time to train for, as in 90m or 2h
     out: Path | None = None  # folder of the runs; by default runs/<study>
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg
@@ -81,7 +83,10 @@ class Reproduce:
                     continue
                 with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
                     env = catalogue.make(cell.plan.world, players=cell.plan.players)
-                    found = learned(env, str(folder), cell.plan.seeds, episodes=self.episodes)
+                    rules = Curriculum(env, cell.plan.curriculum).last(env.params())
+                    found = learned(
+                        env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
+                    )
                 (folder / EVALUATION).write_text(json.dumps(found.as_dict(), indent=1) + "\n")
 
     def _draw(self, study: Study, cells: list[Cell], rows: list[dict[str, Any]], out: Path) -> None:

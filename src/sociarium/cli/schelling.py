@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.catalogue import WORLDS, Entry, find
+from sociarium.catalogue import Entry, find, worlds
 from sociarium.charters.society import Society
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
@@ -99,7 +99,7 @@ def chosen(world: str, every: bool) -> list[Entry]:
     """The named world, or all that have scripted citizens."""
     if every == bool(world):
         raise BadArgument("name one world, or give --all")
-    return [entry for entry in WORLDS if entry.kind == "dilemma"] if every else [find(world)]
+    return [entry for entry in worlds() if entry.kind == "dilemma"] if every else [find(world)]
 
 
 def agrees(entry: Entry, diagram: Diagram) -> bool | None:

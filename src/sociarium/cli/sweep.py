@@ -16,8 +16,9 @@ from rich.table import Table
 from sociarium import catalogue
 from sociarium.cli.train import Train, count, filename, pairs, shown, summary, trained
 from sociarium.core.errors import BadArgument, CannotWrite
+from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning import preferences
-from sociarium.learning.folder import MANIFEST, METRICS, RunFolder, read_manifest
+from sociarium.learning.folder import METRICS, RunFolder
 from sociarium.learning.training import Plan, Training
 
 REPORT = "sweep.json"

@@ -18,15 +18,9 @@ from sociarium.arena.rollout import rollout
 from sociarium.cli import watch
 from sociarium.cli.progress import learning
 from sociarium.core.errors import BadArgument
+from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning import checkpoints, preferences, presets
-from sociarium.learning.folder import (
-    CHECKPOINTS,
-    EVENTS,
-    MANIFEST,
-    METRICS,
-    read_end,
-    read_manifest,
-)
+from sociarium.learning.folder import CHECKPOINTS, EVENTS, METRICS, read_end
 from sociarium.learning.training import WEIGHTS, Plan, Standing, plan_of, train
 from sociarium.players import roster
 

@@ -22,13 +22,13 @@ STEPS = 200  # of a film
 
 @dataclass(frozen=True)
 class Watch:
-    """Watch players in a world: in the terminal, or as a picture with --out x.gif (or x.png).
+    """Watch players in a world: in the terminal, or as a film with --out x.gif (or .mp4, .png).
 
     Seats are strings such as `random`, `idle` or `script:cooperator*3 script:defector*4`.
     """
 
     world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
-    out: Path | None = None  # .gif for a film, .png for the last picture; otherwise the terminal
+    out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     seats: str = ""  # who plays; empty for the world's own demonstration
     players: int | None = None  # how many, instead of the default
     steps: int = STEPS  # how long
@@ -39,8 +39,8 @@ class Watch:
 
     def run(self) -> None:
         """Plays, then shows or writes."""
-        if self.out and self.out.suffix not in (".gif", ".png"):
-            raise BadArgument(f"--out must end in .gif or .png; given {self.out}")
+        if self.out is not None:
+            check(self.out)
         env, seats = seated(self.world, self.seats, self.players)
         if self.player is not None and not 0 <= self.player < env.players:
             raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
@@ -48,20 +48,28 @@ class Watch:
         with console.status(f"playing {self.steps} steps of {env.id} with {seats}"):
             episode, states = rollout(env, seats, seed=self.seed, steps=self.steps)
         if self.out is None:
-            self._show(env, episode, states)
+            show(env, episode, states, self.player, self.fps)
         else:
             look = {"player": self.player, "size": self.size, "fps": self.fps}
             write(self.out, env, episode, states, console, **look)
 
-    def _show(self, env: Any, episode: Any, states: Any) -> None:
-        colour = Console().is_terminal
-        with Live(auto_refresh=False, screen=colour) as live:
-            for scene, scores, _ in screening(env, episode, states, self.player):
-                page = terminal.text(scene, colour)
-                page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
-                live.update(page, refresh=True)
-                time.sleep(1 / self.fps if live.console.is_terminal else 0)
-        print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
+
+def check(out: Path) -> None:
+    """Refuses a file of a kind that cannot be drawn."""
+    if out.suffix not in (".gif", ".mp4", ".png"):
+        raise BadArgument(f"--out must end in .gif, .mp4 or .png; given {out}")
+
+
+def show(env: Any, episode: Any, states: Any, player: int | None, fps: int) -> None:
+    """An episode in the terminal."""
+    colour = Console().is_terminal
+    with Live(auto_refresh=False, screen=colour) as live:
+        for scene, scores, _ in screening(env, episode, states, player):
+            page = terminal.text(scene, colour)
+            page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
+            live.update(page, refresh=True)
+            time.sleep(1 / fps if live.console.is_terminal else 0)
+    print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
 
 
 def write(
@@ -75,17 +83,19 @@ def write(
     size: int = 20,
     fps: int = 8,
 ) -> None:
-    """Draws an episode: a film if `out` ends in .gif, otherwise the last picture."""
+    """Draws an episode: a film if `out` ends in .gif or .mp4, otherwise the last picture."""
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("drawing", total=len(episode) + 1)
         frames = []
         for step, (scene, scores, names) in enumerate(screening(env, episode, states, player)):
-            if out.suffix == ".gif" or step == len(episode):
+            if out.suffix != ".png" or step == len(episode):
                 frames.append(pixels.picture(scene, size=size, scores=scores, names=names))
             progress.advance(task)
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".png":
         frames[-1].save(out)
+    elif out.suffix == ".mp4":
+        film.save_mp4(frames, out, fps=fps)
     else:
         film.save_gif(frames, out, fps=fps)
     console.print(f"{out}: {len(frames)} pictures, scores {_plain(episode.returns)}")

@@ -50,6 +50,7 @@ def learned(
     *,
     episodes: int = 20,
     seed: int = 1_000_000,
+    params: Any = None,
     tell: Tell = lambda played, steps: None,
 ) -> Learned:
     """Plays each seed's policy in all seats, each in episodes of its own."""
@@ -57,7 +58,7 @@ def learned(
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
     kinds = [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
     seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)
-    sums = Batch(env, kinds, seating, seed=seed).sums((*acts, *refusals), tell)
+    sums = Batch(env, kinds, seating, seed=seed, params=params).sums((*acts, *refusals), tell)
     shape = (len(seeds), episodes)
 
     def total(names: tuple[str, ...]) -> Float[np.ndarray, "seeds episodes"]:

@@ -9,7 +9,6 @@ process writes to a folder of checkpoints at a time; any number may read.
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from sociarium.core.disk import sync_folder, write_durably
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 
 KEEP = 3
@@ -114,25 +114,6 @@ def load(path: str | Path, like: Any) -> Any:
             "Give the arguments it was written with, or another checkpoint."
         )
     return jax.tree.unflatten(structure, [_like(stored[name], named[name]) for name in named])
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """A new file whose bytes have reached the disk."""
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes what was created or renamed in a folder outlive a loss of power, if the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _put(place: Path, files: Mapping[str, bytes]) -> None:

@@ -64,6 +64,11 @@ class Curriculum:
             begin = stage.until
         return self.env.changed(params, **chosen)
 
+    def last(self, params: Any) -> Any:
+        """The numbers at the end of training."""
+        changes = {name: value for name, (_, value) in self.stages[-1].changes.items()}
+        return self.env.changed(params, **changes)
+
 
 def _stage(word: str) -> Stage:
     until, colon, numbers = word.partition(":")

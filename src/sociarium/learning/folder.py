@@ -6,41 +6,38 @@ has the same figures as event files if tensorboardX is installed; `checkpoints` 
 `learning.checkpoints`.
 """
 
-import dataclasses
-import enum
 import importlib
 import importlib.metadata
 import importlib.util
 import json
 import logging
-import math
-import os
-import platform
-import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from sociarium.core.disk import append, replace
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra
-from sociarium.learning.checkpoints import sync_folder, write_durably
+from sociarium.core.manifest import (
+    MANIFEST,
+    devices,
+    git_hash,
+    plain,
+    read_manifest,
+    timestamp,
+    versions,
+)
 
-PARTS = ("sociarium", "jax", "jaxlib", "equinox", "optax", "numpy")
 FIXED = ("config", "seeds", "versions", "devices", "git", "started")
-MANIFEST, METRICS, CHECKPOINTS, EVENTS = (
-    "manifest.json",
+METRICS, CHECKPOINTS, EVENTS = (
     "metrics.jsonl",
     "checkpoints",
     "tensorboard",
 )
-# A path from the root, a home or a drive: a word, or what follows a colon, = or comma in one.
-_ABSOLUTE = re.compile(r"(?<![^\s:=,])(?:~?/(?!/)|[A-Za-z]:[\\/])[^\s?*,;&]+")
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +78,7 @@ class RunFolder:
                 f"{self.path} already holds a run ({taken[0]} is there); give --resume to go on "
                 "with it, or another folder"
             )
-        now = _now()
+        now = timestamp()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -115,7 +112,7 @@ class RunFolder:
             if manifest[what] != now:
                 change = f"{what} {manifest[what]} and goes on with {now}"
                 log.warning("%s began with %s: its last bits may differ.", self.path, change)
-        resumed = [*manifest["resumed"], {"time": _now(), "step": step}]
+        resumed = [*manifest["resumed"], {"time": timestamp(), "step": step}]
         self.update(resumed=resumed, finished=False)
         self.rewind(step)
         if self._draws:
@@ -126,7 +123,7 @@ class RunFolder:
         fixed = [name for name in facts if name in FIXED]
         if fixed:
             raise BadArgument(f"{fixed[0]} of a run does not change; begin another run")
-        self._write_manifest({**self.manifest, **plain(facts), "updated": _now()})
+        self._write_manifest({**self.manifest, **plain(facts), "updated": timestamp()})
 
     def report(self, step: int, figures: Mapping[str, Any]) -> None:
         """Appends one row of numbers, or arrays of them; those not finite are written as null."""
@@ -135,7 +132,7 @@ class RunFolder:
             "step": int(step),
             **{name: _finite(array) for name, array in arrays.items()},
         }
-        _append(self.metrics, json.dumps(row, allow_nan=False).encode() + b"\n")
+        append(self.metrics, json.dumps(row, allow_nan=False).encode() + b"\n")
         if self._events is not None:
             self._events.write(step, arrays)
 
@@ -143,7 +140,7 @@ class RunFolder:
         """Drops all rows after a step, and the half of one that a killed run may have left."""
         if self.metrics.exists():
             kept = [line for line, row in _rows(self.metrics) if row["step"] <= step]
-            _replace(self.metrics, b"".join(line + b"\n" for line in kept))
+            replace(self.metrics, b"".join(line + b"\n" for line in kept))
 
     def close(self) -> None:
         """Closes the event file; everything else is on disk already."""
@@ -152,7 +149,7 @@ class RunFolder:
             self._events = None
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        _replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+        replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
 class Tensorboard:
@@ -205,20 +202,6 @@ class Tensorboard:
             raise CannotWrite(self.path, error) from error
 
 
-def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The manifest of a run folder."""
-    file = Path(path) / MANIFEST
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as error:
-        raise CannotRead(
-            f"{path} holds no run: {file} cannot be read ({error.strerror}). Give the folder of a "
-            "run, or begin one there without --resume"
-        ) from error
-    except ValueError as error:
-        raise CannotRead(f"{file} is damaged: {error}") from error
-
-
 def read_metrics(path: str | Path) -> dict[str, np.ndarray]:
     """The figures of a run folder by name, rows first; not a number where a row has none."""
     file = Path(path) / METRICS if Path(path).is_dir() else Path(path)
@@ -242,78 +225,6 @@ def read_end(path: str | Path) -> dict[str, np.ndarray]:
         count = known.sum(0)
         end[name] = np.where(count, total / np.maximum(count, 1), np.nan)
     return end
-
-
-def plain(value: Any, place: str = "config") -> Any:
-    """A config as JSON, with absolute paths cut to what lies below the working directory."""
-    match value:
-        case enum.Enum():
-            return value.name
-        case None | bool() | int():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case PurePath() | str() if PurePath(value).is_absolute():
-            return _nearby(str(value))
-        case PurePath() | str():
-            return _ABSOLUTE.sub(lambda found: _nearby(found[0]), str(value))
-        case Mapping():
-            return {str(name): plain(part, f"{place}.{name}") for name, part in value.items()}
-        case list() | tuple():
-            return [plain(part, f"{place}[{i}]") for i, part in enumerate(value)]
-        case np.ndarray() | np.generic() | jax.Array():
-            return plain(np.asarray(value).tolist(), place)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return plain({field.name: getattr(value, field.name) for field in fields}, place)
-    raise BadArgument(
-        f"{place} is a {type(value).__name__}, which has no place in a manifest; give numbers, "
-        "strings, lists and mappings"
-    )
-
-
-def versions() -> dict[str, str | None]:
-    """Of Python and of what a run is computed with; None for what is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for part in PARTS:
-        try:
-            found[part] = importlib.metadata.version(part)
-        except importlib.metadata.PackageNotFoundError:
-            found[part] = None
-    return found
-
-
-def devices() -> dict[str, Any]:
-    """The kind and the number of devices that arrays may lie on."""
-    kind = jax.devices()[0].device_kind
-    return {"backend": jax.default_backend(), "kind": kind, "count": jax.device_count()}
-
-
-def git_hash() -> dict[str, Any] | None:
-    """The commit of the working directory and whether files differ from it, if it has one."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=True, timeout=20
-        )
-        return done.stdout.strip()
-
-    try:
-        commit = git("rev-parse", "HEAD")
-        return {"commit": commit, "changed": bool(git("status", "--porcelain", "-uno"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _nearby(path: str) -> str:
-    """A path below the working directory from there, any other by its last name."""
-    full = Path(path).expanduser()
-    here = Path.cwd()
-    return full.relative_to(here).as_posix() if full.is_relative_to(here) else full.name
 
 
 def _same(path: Path, old: Any, new: Any) -> None:
@@ -371,32 +282,3 @@ def _rows(file: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
                 log.warning("Line %d of %s is not whole and is passed over.", number, file)
         else:
             yield line, row
-
-
-def _append(file: Path, line: bytes) -> None:
-    """All of the line or nothing of it, on the disk before this returns."""
-    try:
-        with open(file, "ab", buffering=0) as out:
-            before = out.seek(0, os.SEEK_END)
-            try:
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[out.write(rest) :]
-                os.fsync(out.fileno())
-            except OSError:
-                out.truncate(before)
-                raise
-    except OSError as error:
-        raise CannotWrite(file, error) from error
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """The file with these bytes, or as it was."""
-    writing = file.with_name(f".{file.name}.writing")
-    try:
-        write_durably(writing, data)
-        writing.replace(file)
-        sync_folder(file.parent)
-    except OSError as error:
-        writing.unlink(missing_ok=True)
-        raise CannotWrite(file, error) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sociarium.core.errors import UnknownName
-from sociarium.learning.folder import MANIFEST, read_manifest
+from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning.training import Plan
 
 
@@ -81,6 +81,31 @@ def _cell(world: str, line: str, algorithm: str, preference: str, **differing: A
     return Cell(world, line, plan)
 
 
+# AdaSociety's game of contracts: what is trained, what it wants and under which schedule of rules.
+_CONTRACT_ARMS = {
+    "PPO": ("selfish", ""),
+    "PPO common": ("common", ""),
+    "grand coalition": ("selfish", "grand-coalition"),
+    "curriculum": ("selfish", "contract"),
+    "no falling groups": ("selfish", "contract-direct"),
+}
+# Handing over costs points at once and pays later, in another's hands; it is found by trying.
+_TRYING = {"lanes": 128, "steps": 128, "entropy": 0.03, "learning_rate": 5e-4, "epochs": 4}
+
+
+def _contract_cell(line: str, preference: str, curriculum: str) -> Cell:
+    plan = Plan(
+        "ippo",
+        "contract_easy-v0",
+        preference,
+        steps=2_000_000,
+        seeds=(0, 1, 2),
+        settings=_TRYING,
+        curriculum=curriculum,
+    )
+    return Cell("contract_easy", line, plan)
+
+
 STUDIES = {
     "socialjax:fig2": Study(
         "Collective return while learning",
@@ -95,6 +120,11 @@ STUDIES = {
             for world in _SCALE
             for angle in _ANGLES
         ),
+    ),
+    "adasociety:contract": Study(
+        "Collective return in Contract-Easy while learning (Oracle: 200)",
+        "AdaSociety (Huang et al., 2024), table 2: contracts are learned by a curriculum",
+        tuple(_contract_cell(line, *arm) for line, arm in _CONTRACT_ARMS.items()),
     ),
 }
 

@@ -18,9 +18,10 @@ from sociarium import catalogue
 from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints, preferences, presets
 from sociarium.learning.cohort import Cohort
-from sociarium.learning.folder import RunFolder, read_manifest
+from sociarium.learning.folder import RunFolder
 from sociarium.networks import stored
 from sociarium.players import roster
 

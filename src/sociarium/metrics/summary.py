@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core.episode import Episode
+from sociarium.core.extensions import extensions
 from sociarium.core.specs import CooperationSpec
 from sociarium.metrics import safety, welfare
 from sociarium.metrics.cooperation import cooperation as cooperation_of
@@ -27,7 +28,7 @@ def by_player(
 
 
 def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
-    """The metrics of the society as a whole, and the mean level of each gauge."""
+    """The metrics of the society as a whole, the mean level of each gauge, and added metrics."""
     done = cooperation_of(episode, cooperation)
     return {
         "collective_return": welfare.collective(episode),
@@ -44,6 +45,7 @@ def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, 
             f"gauge_{name}": float(np.mean(level)) if len(level) else 0.0
             for name, level in episode.gauges.items()
         },
+        **{name: float(metric(episode)) for name, metric in extensions("metrics").items()},
     }
 
 

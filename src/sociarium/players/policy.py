@@ -1,5 +1,6 @@
 """A trained policy in a seat: `policy:<run folder>`, or `policy:<run folder>?seed=3&greedy=1`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ class Policy:
         if self.greedy:
             return jnp.argmax(logits).astype(jnp.int32), memory
         return drawn(random.bits(key), logits), memory
+
+
+def trained_in(folder: str) -> str:
+    """The world that a run's policies were trained in; nothing where there are none."""
+    pages = sorted(Path(folder, WEIGHTS).glob("seed-*.json"))
+    try:
+        return str(json.loads(pages[0].read_bytes())["world"]) if pages else ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CannotRead(f"{pages[0]} is no page of a policy: {error!r}") from error
 
 
 def policy(

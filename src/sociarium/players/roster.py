@@ -11,12 +11,14 @@ from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.extensions import extensions
 from sociarium.players.citizen import Citizen
-from sociarium.players.policy import policy
+from sociarium.players.policy import policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
 
-KINDS = ("random", "idle", "script", "policy")
+AGENT = "agent"  # decides outside compiled code
+KINDS = ("random", "idle", "script", "policy", AGENT)
 _SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
 
 
@@ -31,6 +33,9 @@ class Seat:
     def __str__(self) -> str:
         options = "&".join(f"{name}={value}" for name, value in self.options)
         return self.kind + (f":{self.ref}" if self.ref else "") + (f"?{options}" if options else "")
+
+
+IDLE = Seat("idle")
 
 
 def parse(seats: str) -> tuple[Seat, ...]:
@@ -54,15 +59,17 @@ def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
     """The scripts for this world by name: its own, then those for any world."""
     own = catalogue.find(env.id).scripts if env.id else ""
     table = importlib.import_module(own).SCRIPTS if own else {}
-    return {**anywhere.scripts(env), **table}
+    added = {n: kind for n, kind in extensions("players").items() if hasattr(kind, "act")}
+    return {**added, **anywhere.scripts(env), **table}
 
 
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     """The player for a chair in this environment.
 
-    In a society scripts work in its world, with the manners that `social` names.
+    In a society scripts, and policies of its bare world, work there as they would without a
+    charter, with the manners that `social` names.
     """
-    if isinstance(env, Society) and seat.kind == "script":
+    if isinstance(env, Society) and _of_the_world(seat, env):
         options = dict(seat.options)
         name = options.pop("social", "loner")
         if name not in social.MANNERS:
@@ -71,6 +78,10 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
         return Citizen(worker, social.MANNERS[name](env, **own), env)
+    if seat.kind == AGENT:
+        raise BadArgument(
+            f"{seat} decides outside compiled code, so it can sit only in `sociarium match`"
+        )
     if seat.kind == "policy":
         return policy(seat.ref, env, **_options(seat, policy, skipped=2))
     known = scripts(env)
@@ -82,6 +93,12 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         hint = f"{world} has {', '.join(known)}."
         raise UnknownName("script", name, tuple(known), hint)
     return known[name](env, **_options(seat, known[name]))
+
+
+def _of_the_world(seat: Seat, society: Society) -> bool:
+    """Whether a player knows only the world of a society."""
+    bare = seat.kind == "policy" and trained_in(seat.ref) == society.world.id != society.id
+    return bare or seat.kind == "script"
 
 
 def _options(seat: Seat, maker: Callable[..., PurePlayer], skipped: int = 1) -> dict[str, Any]:

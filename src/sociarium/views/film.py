@@ -1,5 +1,6 @@
 """Pictures in a row: in time, as an animated GIF, or in space, as a strip."""
 
+import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
-from sociarium.core.errors import BadArgument
+from sociarium.core.errors import BadArgument, MissingExtra
 from sociarium.views import lettering
 
 SAMPLED = 16  # frames that the palette is made from
@@ -40,6 +41,23 @@ def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
         disposal=1,
         optimize=True,
     )
+    return path
+
+
+def save_mp4(frames: Iterable[Image.Image], path: str | Path, fps: float | int = 8) -> Path:
+    """Writes a film that any browser plays, and returns its path."""
+    try:
+        ffmpeg = importlib.import_module("imageio_ffmpeg")
+    except ImportError as error:
+        raise MissingExtra("imageio-ffmpeg", "video") from error
+    reel = [frame.convert("RGB") for frame in frames]
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = ffmpeg.write_frames(str(path), reel[0].size, fps=fps, macro_block_size=2)
+    writer.send(None)
+    for frame in reel:
+        writer.send(frame.tobytes())
+    writer.close()
     return path
 
 

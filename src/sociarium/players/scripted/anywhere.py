@@ -7,10 +7,10 @@ from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.core import random
 from sociarium.core.environment import STAY, Environment, View
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.sight import Sight
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import Sight
 
 
 class Uniform:
@@ -27,7 +27,7 @@ class Uniform:
     ) -> tuple[Int[Array, ""], None]:
         """Any action."""
         if self.legal:
-            return planning.one_of(legal, random.bits(key)), None
+            return paths.one_of(legal, random.bits(key)), None
         return random.below(random.bits(key), jnp.int32(self.count)), None
 
 
@@ -57,9 +57,7 @@ class Forager(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """A step toward food, or a stroll."""
-        word, blocked = random.bits(key), self.sight.blocked(view, *self.SHUNS)
-        food = self.sight.shows(view, *self.WANTS)
-        return planning.seek(food, blocked, self.home, word), None
+        return self.forage(view, random.bits(key), self.WANTS, self.SHUNS), None
 
 
 def scripts(env: Environment[Any, Any]) -> dict[str, type[PurePlayer]]:

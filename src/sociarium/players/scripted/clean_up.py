@@ -9,14 +9,16 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.skills import Aimed, Collect
 from sociarium.players.scripted import reciprocity
-from sociarium.players.scripted.aiming import Beam
 from sociarium.players.scripted.memory import Bearing
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import IMPASSABLE
 
 GLANCE = 12  # cells of water one must see to judge how foul it is
+CLEAN = Aimed(
+    "clean", "Walk to waste in the water and clean it away.", action="clean", at=("waste",)
+)
 
 
 class Errand(eqx.Module):
@@ -45,7 +47,7 @@ class Defector(Script):
         """A step toward the nearest apple; where none is in sight, one to or in the orchard."""
         word, blocked = random.bits(key), self.sight.blocked(view)
         apple = self.sight.shows(view, "apple")
-        feed, found = planning.step_toward(apple, blocked, self.home, word)
+        feed, found = paths.step_toward(apple, blocked, self.home, word)
         return jnp.where(found, feed, memory.orchard.approach(blocked, self.home, word))
 
     def reminded(self, view: View, legal: Bool[Array, " actions"], memory: Errand) -> Errand:
@@ -85,7 +87,7 @@ class Cooperator(Defector):
     ) -> None:
         super().__init__(env)
         self.clean, self.shift, self.meal = clean, shift, meal
-        self.beam = Beam(env.action("clean"), length=3, half_width=1)
+        self.tool = CLEAN.tool(env.actions, self.sight)
 
     def begin(self, key: Key[Array, ""]) -> Errand:
         """Ready to work."""
@@ -112,14 +114,8 @@ class Cooperator(Defector):
     ) -> Int[Array, ""]:
         """Clean the waste ahead, turn or walk to waste in sight, or walk to the river."""
         word, blocked = random.bits(key), self.sight.blocked(view)
-        scrub, found = self.beam.hunt(
-            self.sight.shows(view, "waste"),
-            self.sight.shows(view, *IMPASSABLE),
-            blocked,
-            self.home,
-            legal[self.beam.action],
-            word,
-        )
+        waste = self.sight.shows(view, "waste")
+        scrub, found = self.tool.hunt(waste, view, legal, blocked, word)
         return jnp.where(found, scrub, memory.river.approach(blocked, self.home, word))
 
 
@@ -142,3 +138,7 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (
+    Collect("eat", "Walk to the nearest apple that you know of and eat it.", taken=("apple",)),
+    CLEAN,
+)

@@ -4,9 +4,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import View
-from sociarium.players import planning
+from sociarium.players.planning.skills import Collect
 from sociarium.players.scripted import reciprocity
 from sociarium.players.scripted.script import Script
+
+COINS = ("my coin", "their coin")
 
 
 class Cooperator(Script):
@@ -16,9 +18,7 @@ class Cooperator(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """A step toward the nearest coin of mine, or a stroll."""
-        blocked = self.sight.blocked(view, "their coin")
-        mine = self.sight.shows(view, "my coin")
-        return planning.seek(mine, blocked, self.home, random.bits(key)), None
+        return self.forage(view, random.bits(key), ("my coin",), ("their coin",)), None
 
 
 class Defector(Script):
@@ -28,8 +28,7 @@ class Defector(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """A step toward the nearest coin, or a stroll."""
-        coins = self.sight.shows(view, "my coin", "their coin")
-        return planning.seek(coins, self.sight.blocked(view), self.home, random.bits(key)), None
+        return self.forage(view, random.bits(key), COINS), None
 
 
 class Conditional(reciprocity.Conditional):
@@ -46,3 +45,10 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (
+    Collect(
+        "take",
+        "Walk to the nearest coin of a kind that you know of and take it.",
+        taken=COINS,
+    ),
+)

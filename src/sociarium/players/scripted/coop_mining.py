@@ -8,14 +8,22 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.sight import near
+from sociarium.players.planning.skills import Aimed
 from sociarium.players.scripted import reciprocity
-from sociarium.players.scripted.aiming import Beam
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import IMPASSABLE, near
 
 GOLD = ("gold", "open gold")
 COMPANY = 3  # whoever stands this near to gold may strike it
+MINE = Aimed(
+    "mine",
+    "Walk to the nearest ore of a kind that you know of and strike it.",
+    action="mine",
+    beam=(3, 0),
+    at=("iron", *GOLD),
+    stops=("iron", *GOLD),
+)
 
 
 class Miner(Script):
@@ -23,7 +31,7 @@ class Miner(Script):
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         super().__init__(env)
-        self.beam = Beam(env.action("mine"), length=3, half_width=0)
+        self.tool = MINE.tool(env.actions, self.sight)
 
     def strike(
         self,
@@ -34,10 +42,8 @@ class Miner(Script):
     ) -> Int[Array, ""]:
         """Mine the ore ahead, turn or walk to ore in sight, or stroll."""
         word, blocked = random.bits(key), self.sight.blocked(view)
-        barrier = self.sight.shows(view, *IMPASSABLE, "iron", *GOLD)
-        ready = legal[self.beam.action]
-        action, found = self.beam.hunt(ore, barrier, blocked, self.home, ready, word)
-        return jnp.where(found, action, planning.stroll(blocked, self.home, word))
+        action, found = self.tool.hunt(ore, view, legal, blocked, word)
+        return jnp.where(found, action, paths.stroll(blocked, self.home, word))
 
 
 class Defector(Miner):
@@ -115,3 +121,4 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (MINE,)

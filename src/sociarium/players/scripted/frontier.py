@@ -14,7 +14,8 @@ from sociarium.core.environment import View
 from sociarium.envs.frontier.frontier import MOVES, PICK, STAY, SYNTHESISE, Frontier
 from sociarium.envs.frontier.task import UNLIMITED
 from sociarium.mechanics import recipes
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.skills import At, Deed
 from sociarium.players.scripted.script import Script
 
 PECKISH = 0.5  # of the energy one began with
@@ -66,8 +67,8 @@ class Gatherer(Script):
         env, word = self.env, random.bits(key)
         job, kinds = self.sight.own(view, "job"), len(env.kinds)
         bag = view.own[1 : 1 + kinds].astype(jnp.int32)
-        blocked = self.sight.blocked(view, "block") | self._prowled(view)
-        step, found = planning.step_toward(self._goals(view, job, bag), blocked, self.home, word)
+        blocked = self.sight.blocked(view) | self._prowled(view)
+        step, found = paths.step_toward(self._goals(view, job, bag), blocked, self.home, word)
         away, heading = self._wander(blocked, memory, word)
         action = jnp.where(found & (step != STAY), step, away)
         pick = legal[PICK : PICK + kinds] & self._wanted(job, bag)
@@ -122,7 +123,7 @@ class Gatherer(Script):
         row, col = self.home
         beside = ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1))
         free = jnp.stack([~blocked[cell] for cell in beside])
-        turned = 1 + planning.one_of(free, word)
+        turned = 1 + paths.one_of(free, word)
         tired = (word & 0xFFFF) * PERSISTENCE < 0x10000
         heading = jnp.where(free[heading - 1] & ~tired, heading, turned)
         return jnp.where(free.any(), heading, STAY), heading
@@ -147,3 +148,19 @@ def _first(able: Bool[Array, " choices"], first: int, otherwise: Int[Array, ""])
 
 
 SCRIPTS = {"gatherer": Gatherer, "crafter": Crafter, "trader": Trader}
+SKILLS = (
+    At(
+        "gather",
+        "Walk to the nearest goods of a kind that you know of and pick up all you can.",
+        action="pick {}",
+        again=True,
+    ),
+    At(
+        "craft",
+        "Walk to the nearest place of a kind that you know of and work there once.",
+        action="synthesise",
+        layer="workplace",
+    ),
+    Deed("dump", "Leave a unit of a kind where you stand.", verb="dump"),
+    Deed("eat", "Eat a unit of food that you hold.", verb="eat"),
+)

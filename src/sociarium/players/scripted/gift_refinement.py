@@ -7,13 +7,18 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.players import planning
+from sociarium.players.planning.skills import Aimed, Collect, Deed
 from sociarium.players.scripted import reciprocity
-from sociarium.players.scripted.aiming import Beam
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import IMPASSABLE
 
 FULL = 15  # tokens of one level in a bag
+GIFT = Aimed(
+    "gift",
+    "Walk up to a player and give it a token, which grows into three.",
+    action="gift",
+    beam=(5, 0),
+    until_gone=False,
+)
 
 
 class Cooperator(Script):
@@ -26,22 +31,16 @@ class Cooperator(Script):
         super().__init__(env)
         self.plenty = plenty
         self.consume = env.action("consume")
-        self.beam = Beam(env.action("gift"), length=5, half_width=0)
+        self.tool = GIFT.tool(env.actions, self.sight)
 
     def decide(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """Consume, give or look for somebody to give to, gather, or stroll."""
         word, blocked = random.bits(key), self.sight.blocked(view)
-        gather = planning.seek(self.sight.shows(view, "token"), blocked, self.home, word)
-        give, found = self.beam.hunt(
-            self.sight.others(view),
-            self.sight.shows(view, *IMPASSABLE),
-            blocked,
-            self.home,
-            legal[self.beam.action],
-            word,
-        )
+        gather = self.forage(view, word, ("token",))
+        others = self.sight.others(view)
+        give, found = self.tool.hunt(others, view, legal, blocked, word)
         gifts = self.sight.own(view, "raw") + self.sight.own(view, "refined")
         action = jnp.where((gifts > 0) & found, give, gather)
         precious = self.sight.own(view, "precious")
@@ -60,8 +59,7 @@ class Defector(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """Consume, gather, or stroll."""
-        token = self.sight.shows(view, "token")
-        gather = planning.seek(token, self.sight.blocked(view), self.home, random.bits(key))
+        gather = self.forage(view, random.bits(key), ("token",))
         bag = sum(self.sight.own(view, level) for level in ("raw", "refined", "precious"))
         return jnp.where(bag > 0, self.consume, gather), None
 
@@ -84,3 +82,8 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (
+    Collect("gather", "Walk to the nearest token that you know of and take it.", taken=("token",)),
+    GIFT,
+    Deed("consume", "Use up all tokens in your bag, for a point each.", verb="consume"),
+)

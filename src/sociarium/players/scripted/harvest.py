@@ -7,10 +7,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import STAY, Environment, View
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.sight import near
+from sociarium.players.planning.skills import Collect
 from sociarium.players.scripted import reciprocity
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import near
 
 REACH = 2  # apples within this distance help each other grow
 DISC = tuple(
@@ -41,9 +42,9 @@ class Cooperator(Script):
         blocked = self.sight.blocked(view) | (apple & ~spare)
         goal = jnp.where(spare.any(), spare, near(apple, 1) & ~blocked)
         word, aside = random.bits(key, 2)
-        action = planning.seek(goal, blocked, self.home, word)
+        action = paths.seek(goal, blocked, self.home, word)
         restless = (action == STAY) & (aside >> 20 & 1 == 1)
-        return jnp.where(restless, planning.stroll(blocked, self.home, aside), action), None
+        return jnp.where(restless, paths.stroll(blocked, self.home, aside), action), None
 
 
 class Defector(Script):
@@ -53,8 +54,7 @@ class Defector(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """A step toward the nearest apple, or a stroll."""
-        apple = self.sight.shows(view, "apple")
-        return planning.seek(apple, self.sight.blocked(view), self.home, random.bits(key)), None
+        return self.forage(view, random.bits(key), ("apple",)), None
 
 
 class Raider(Defector):
@@ -119,3 +119,6 @@ SCRIPTS = {
     "conditional": Conditional,
     "raider": Raider,
 }
+SKILLS = (
+    Collect("eat", "Walk to the nearest apple that you know of and eat it.", taken=("apple",)),
+)

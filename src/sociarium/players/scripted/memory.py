@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Int, UInt8, UInt32
 
 from sociarium.core.specs import ViewSpec
 from sociarium.mechanics import turning
-from sociarium.players import planning
+from sociarium.players.planning import paths
 
 UNSEEN = 0  # the ground code of what was not in sight
 
@@ -125,5 +125,5 @@ class Bearing(eqx.Module):
         self, blocked: Bool[Array, "rows cols"], home: tuple[int, int], word: UInt32[Array, ""]
     ) -> Int[Array, ""]:
         """A step toward the place, or a stroll if it was never seen."""
-        step = planning.make_for(self.ahead, self.right, blocked, home, word)
-        return jnp.where(self.known, step, planning.stroll(blocked, home, word))
+        step = paths.make_for(self.ahead, self.right, blocked, home, word)
+        return jnp.where(self.known, step, paths.stroll(blocked, home, word))

@@ -5,7 +5,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import View
-from sociarium.players import planning
+from sociarium.players.planning import paths
+from sociarium.players.planning.skills import Collect
 from sociarium.players.scripted import reciprocity
 from sociarium.players.scripted.script import Script
 
@@ -25,7 +26,7 @@ class Picky(Script):
         spoilt = first.any()
         wanted = jnp.where(spoilt, first, second)
         blocked = self.sight.blocked(view, *self.never) | (second & spoilt)
-        return planning.seek(wanted, blocked, self.home, random.bits(key)), None
+        return paths.seek(wanted, blocked, self.home, random.bits(key)), None
 
 
 class Cooperator(Picky):
@@ -56,3 +57,10 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (
+    Collect(
+        "eat",
+        "Walk to the nearest mushroom of a kind that you know of and eat it.",
+        taken=("red mushroom", "green mushroom", "blue mushroom", "orange mushroom"),
+    ),
+)

@@ -7,11 +7,16 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.players import planning
+from sociarium.players.planning.skills import Aimed, Collect
 from sociarium.players.scripted import reciprocity
-from sociarium.players.scripted.aiming import Beam
 from sociarium.players.scripted.script import Script
-from sociarium.players.scripted.sight import IMPASSABLE
+
+INTERACT = Aimed(
+    "interact",
+    "Walk up to a player and meet it, with the tokens you carry.",
+    action="interact",
+    until_gone=False,
+)
 
 
 class Carrier(Script):
@@ -22,24 +27,16 @@ class Carrier(Script):
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         super().__init__(env)
-        self.beam = Beam(env.action("interact"), length=3, half_width=1)
+        self.tool = INTERACT.tool(env.actions, self.sight)
 
     def decide(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """Empty-handed a step toward a token, else the way to a meeting."""
         word, blocked = random.bits(key), self.sight.blocked(view, f"{self.never} token")
-        fetch = planning.seek(
-            self.sight.shows(view, f"{self.kind} token"), blocked, self.home, word
-        )
-        meet, found = self.beam.hunt(
-            self.sight.others(view),
-            self.sight.shows(view, *IMPASSABLE),
-            blocked,
-            self.home,
-            legal[self.beam.action],
-            word,
-        )
+        fetch = self.forage(view, word, (f"{self.kind} token",), (f"{self.never} token",))
+        others = self.sight.others(view)
+        meet, found = self.tool.hunt(others, view, legal, blocked, word)
         carries = self.sight.own(view, f"{self.kind} tokens") > 0
         return jnp.where(carries & found, meet, fetch), None
 
@@ -70,3 +67,11 @@ class Conditional(reciprocity.Conditional):
 
 
 SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SKILLS = (
+    Collect(
+        "fetch",
+        "Walk to the nearest token of a kind that you know of and take it.",
+        taken=("cooperate token", "defect token"),
+    ),
+    INTERACT,
+)

@@ -3,10 +3,11 @@
 import abc
 from typing import Any
 
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from sociarium.core.environment import Environment, View
-from sociarium.players.scripted.sight import Sight
+from sociarium.players.planning import paths
+from sociarium.players.planning.sight import Sight
 
 
 class Script(abc.ABC):
@@ -33,6 +34,17 @@ class Script(abc.ABC):
     def carried(self, view: View, action: Int[Array, ""], memory: Any) -> Any:
         """What is remembered, seen from the place this action leads to."""
         return memory
+
+    def forage(
+        self,
+        view: View,
+        word: UInt32[Array, ""],
+        wanted: tuple[str, ...],
+        shunned: tuple[str, ...] = (),
+    ) -> Int[Array, ""]:
+        """A step to the nearest thing wanted in sight, around what is shunned, or a stroll."""
+        goal, blocked = self.sight.shows(view, *wanted), self.sight.blocked(view, *shunned)
+        return paths.seek(goal, blocked, self.home, word)
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any

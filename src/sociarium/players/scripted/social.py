@@ -10,7 +10,7 @@ from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
-from sociarium.players import planning
+from sociarium.players.planning import paths
 
 
 class Manners:
@@ -127,7 +127,7 @@ class Negotiator(Manners):
         offer = self.mine(view, "offer")  # what the other claims for its side, in tenths
         fine = legal[self.accept] & (offer >= 1) & (offer <= 10 - fair)
         propose = jnp.asarray(self.propose)[fair - 1]
-        asks = planning.one_of(legal[jnp.asarray(self.ask)], random.bits(key))
+        asks = paths.one_of(legal[jnp.asarray(self.ask)], random.bits(key))
         asks = jnp.where(legal[jnp.asarray(self.ask)].any(), jnp.asarray(self.ask)[asks], NONE)
         speaks = legal[propose]
         return jnp.where(fine, self.accept, jnp.where(speaks, propose, asks)).astype(
@@ -158,7 +158,7 @@ class Random(Manners):
     ) -> tuple[Int[Array, ""], Any]:
         """Any legal social action, in one of four steps."""
         word = random.bits(key)
-        chosen = planning.one_of(legal, word)
+        chosen = paths.one_of(legal, word)
         return jnp.where((word & 3 == 0) & legal.any(), chosen, NONE).astype(jnp.int32), memory
 
 

@@ -7,7 +7,7 @@ from sociarium.core.environment import View
 from sociarium.core.specs import OCCUPANTS, ViewSpec
 
 SOMEBODY = OCCUPANTS.index("facing my way")  # codes from here on are other players
-IMPASSABLE = ("wall", "nothing")
+IMPASSABLE = ("wall", "block", "nothing")
 
 
 class Sight:

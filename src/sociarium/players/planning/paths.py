@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from sociarium.core import random
 from sociarium.mechanics import turning
 from sociarium.mechanics.layout import lanes_last
+from sociarium.players.planning import floods
 
 HURRY = 24  # a stroll turns aside once in this many steps
 
@@ -27,7 +28,8 @@ def step_toward(
     on a goal is staying.
     """
     row, col = home
-    ways = _flood(home)(goal, ~blocked.at[row, col].set(False))
+    free = floods.packed(~blocked.at[row, col].set(False))
+    ways = _flood(home, blocked.shape[1])(floods.packed(goal) & free, free)
     is_way = ways >> jnp.arange(4, dtype=jnp.uint32) & 1 == 1
     action = jnp.where(goal[row, col], turning.STAY, turning.FORWARD + one_of(is_way, word))
     return action.astype(jnp.int32), goal[row, col] | (ways > 0)
@@ -94,7 +96,7 @@ def one_of(choices: Bool[Array, " choices"], word: UInt32[Array, ""]) -> Int[Arr
 
 
 @cache
-def _flood(home: tuple[int, int]) -> Callable[..., Any]:
+def _flood(home: tuple[int, int], cols: int) -> Callable[..., Any]:
     """A flood from the goals until it reaches home: the bits of the neighbours it comes by.
 
     A row of the window, of up to 32 cells, is one word, so a step of the flood is a few shifts.
@@ -102,20 +104,12 @@ def _flood(home: tuple[int, int]) -> Callable[..., Any]:
     row, col = home
 
     def at(words: Any, row: int, col: int) -> Any:
-        return words[row] >> col & 1
-
-    def spread(front: Any, free: Any) -> Any:
-        none = jnp.zeros_like(front[:1])
-        up, down = jnp.concatenate([front[1:], none]), jnp.concatenate([none, front[:-1]])
-        return (front | front << 1 | front >> 1 | up | down) & free
+        return words[row, 0] >> col & 1
 
     @lanes_last
     def flood(
-        goal: Bool[Array, "rows cols *lanes"], free: Bool[Array, "rows cols *lanes"]
+        front: UInt32[Array, "rows words *lanes"], free: UInt32[Array, "rows words *lanes"]
     ) -> UInt32[Array, "*lanes"]:
-        free = _rows_as_bits(free)
-        front = _rows_as_bits(goal) & free
-
         def unfinished(flooding: Any) -> Any:
             return flooding[2]
 
@@ -128,18 +122,12 @@ def _flood(home: tuple[int, int]) -> Callable[..., Any]:
                 | at(front, row, col + 1) << 3
             )
             ways = jnp.where(at(front, row, col) == 1, ways, beside)
-            after = spread(front, free)
-            return after, ways, ((after != front).any(0) & (at(after, row, col) == 0)).any()
+            after = floods.spread(front, free, cols)
+            return after, ways, ((after != front).any((0, 1)) & (at(after, row, col) == 0)).any()
 
-        dry = jnp.zeros_like(front[0])
+        dry = jnp.zeros_like(front[0, 0])
         start = (front, dry, jnp.bool_(True))
         front, ways, _ = jax.lax.while_loop(unfinished, rise, start)
         return ways
 
     return flood
-
-
-def _rows_as_bits(mask: Bool[Array, "rows cols *lanes"]) -> UInt32[Array, "rows *lanes"]:
-    bit = jnp.uint32(1) << jnp.arange(mask.shape[1], dtype=jnp.uint32)
-    bit = bit.reshape(1, -1, *[1] * (mask.ndim - 2))
-    return jnp.sum(jnp.where(mask, bit, 0), axis=1, dtype=jnp.uint32)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sociarium.mechanics import turning
-from sociarium.players import planning
+from sociarium.players.planning import paths
 
 HOME = (9, 5)
 FAR = 10**6
-step_toward = jax.jit(planning.step_toward, static_argnums=2)
+step_toward = jax.jit(paths.step_toward, static_argnums=2)
 many_steps = jax.jit(
     jax.vmap(jax.vmap(lambda goal, blocked, word: step_toward(goal, blocked, HOME, word)))
 )
-make_for = jax.jit(planning.make_for, static_argnums=3)
-stroll = jax.jit(planning.stroll, static_argnums=1)
+make_for = jax.jit(paths.make_for, static_argnums=3)
+stroll = jax.jit(paths.stroll, static_argnums=1)
 
 
 def breadth_first(goal, blocked):

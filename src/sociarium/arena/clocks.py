@@ -1,0 +1,139 @@
+"""Three ways in which time passes for players outside: by turns, in lockstep, in real time."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sociarium.core.errors import BadArgument, UnknownName
+
+
+class Clock:
+    """Lockstep: everybody moves in every step, and the world waits for all who are asked."""
+
+    waits = True  # the world, for answers
+
+    def __init__(self) -> None:
+        self.rounds = 0  # how often everybody had its turn
+        self.seats: list[int] = []
+
+    def __str__(self) -> str:
+        return "lockstep"
+
+    def begin(self, seats: Sequence[int]) -> None:
+        """These are the seats of players outside."""
+        self.seats = list(seats)
+
+    def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
+        """Who is asked now: all who pursue nothing (`free`) and are in play."""
+        return [seat for seat in self.seats if seat in free and seat in in_play]
+
+    def moves(self) -> list[int]:
+        """Which seats of players outside move in the coming step."""
+        return self.seats
+
+    def others_move(self, step: int) -> bool:
+        """Whether the pure players move in this step."""
+        return True
+
+    def passed(self, busy: Collection[int]) -> None:
+        """A step has passed, after which these seats still pursue something."""
+        self.rounds += 1
+
+    def snapshot(self) -> dict[str, Any]:
+        """Where it is, as plain values."""
+        return {"rounds": self.rounds}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on from there."""
+        self.rounds = int(snapshot["rounds"])
+
+
+class Realtime(Clock):
+    """The world ticks every `tick` seconds and waits for nobody."""
+
+    waits = False
+
+    def __init__(self, tick: float = 0.25) -> None:
+        if not 0 < tick <= 3600:
+            raise BadArgument(f"a tick is more than 0 and at most 3600 seconds; given {tick}")
+        super().__init__()
+        self.tick = tick
+
+    def __str__(self) -> str:
+        return f"realtime:{self.tick:g}"
+
+
+class Turns(Clock):
+    """One player outside after another, in seat order, each for a whole skill; the rest stand.
+
+    The pure players move only in every `bot_period`-th step.
+    """
+
+    def __init__(self, bot_period: int = 2) -> None:
+        if bot_period < 1:
+            raise BadArgument(f"bot_period is 1 or more; given {bot_period}")
+        super().__init__()
+        self.bot_period, self.turn = bot_period, 0
+
+    def __str__(self) -> str:
+        return f"turns:{self.bot_period}"
+
+    def begin(self, seats: Sequence[int]) -> None:
+        """These are the seats of players outside, in the order of their turns."""
+        if not seats:
+            raise BadArgument("turns are taken by agents and people; here nobody is one")
+        super().begin(seats)
+
+    def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
+        """Whoever's turn it is; who is out of play loses its turn."""
+        for _ in self.seats:
+            seat = self.seats[self.turn]
+            if seat in in_play:
+                return [seat] if seat in free else []
+            self._next()
+        return []
+
+    def moves(self) -> list[int]:
+        """Whoever's turn it is."""
+        return [self.seats[self.turn]]
+
+    def others_move(self, step: int) -> bool:
+        """In every so many steps."""
+        return step % self.bot_period == 0
+
+    def passed(self, busy: Collection[int]) -> None:
+        """The turn goes on while its skill does."""
+        if self.seats[self.turn] not in busy:
+            self._next()
+
+    def _next(self) -> None:
+        self.turn = (self.turn + 1) % len(self.seats)
+        self.rounds += self.turn == 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Whose turn it is, and rounds so far."""
+        return {**super().snapshot(), "turn": self.turn}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on from there."""
+        super().restore(snapshot)
+        self.turn = int(snapshot["turn"])
+
+
+NAMES = ("lockstep", "turns", "realtime")
+
+
+def clock(text: str) -> Clock:
+    """From words: `lockstep`, `turns`, `turns:3` (a bot period), `realtime:0.5` (a tick)."""
+    name, _, number = text.partition(":")
+    if name not in NAMES:
+        raise UnknownName("clock", name, NAMES)
+    try:
+        if name == "turns":
+            return Turns(int(number)) if number else Turns()
+        if name == "realtime":
+            return Realtime(float(number)) if number else Realtime()
+    except ValueError:
+        raise BadArgument(f"{number!r} is no number for the clock {name}") from None
+    if number:
+        raise BadArgument(f"lockstep has no number; given {number!r}")
+    return Clock()

@@ -1,0 +1,603 @@
+"""A match: any mix of players in one episode, recorded once.
+
+Pure players decide inside the compiled step. Those outside are asked around it, all at once, and
+their answers count in seat order, so that who answers first changes nothing. Whoever is late, dead
+or talks nonsense is replaced by its fallback for a step, and counted; the match goes on.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Float
+
+import sociarium
+from sociarium.arena.clocks import Clock, Realtime
+from sociarium.arena.ends import End, Moment
+from sociarium.arena.rollout import Kept, horizon, recorded, rows
+from sociarium.arena.seating import chairs_for
+from sociarium.arena.table import BY_SKILL, MOST, Seen, Standing, Table
+from sociarium.core import record as records
+from sociarium.core.environment import STAY, Environment
+from sociarium.core.episode import Episode, fingerprint
+from sociarium.core.errors import BadArgument, CannotRead, SociariumError
+from sociarium.core.events import Row
+from sociarium.core.manifest import plain
+from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
+from sociarium.core.record import Asked, Page, Record, Task
+from sociarium.players import agents, roster
+from sociarium.players.agents import BadAnswer
+from sociarium.players.decision import Decision
+from sociarium.players.percept import Heard, Offer, Percept, pose, witnessed
+from sociarium.players.planning.skill import Status
+from sociarium.players.protocol import HostPlayer
+from sociarium.players.roster import Seat
+
+MARKED = 50  # every so many steps a hash of the state is kept
+SAVED = 100  # every so many steps the match is saved
+DEADLINE = 30.0  # seconds
+FALLBACKS = ("stay", "random", "again")
+
+Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
+Journal = Callable[[dict[str, Any]], None]  # is told every decision, with its wall time
+Save = Callable[["Match"], Any]
+
+
+@dataclass
+class Guest:
+    """A player outside, and what it has not been told yet."""
+
+    player: HostPlayer
+    deadline: float = DEADLINE
+    fallback: str = "stay"
+    pursues: str = ""  # a skill
+    status: str = ""  # how its last skill ended
+    does: int = STAY  # in the coming step, unless it pursues something
+    score: float = 0.0
+    decisions: int = 0
+    events: list[Row] = field(default_factory=list)
+    messages: list[Heard] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+
+
+class Match:
+    """Players seated in a world, from the first step to the last.
+
+    `seats` is a seat string, or a chair for each player; `guests` are players outside that sit in
+    some seats, besides those the seats name as agents.
+    """
+
+    def __init__(
+        self,
+        env: Environment[Any, Any],
+        seats: str | Sequence[Seat],
+        *,
+        guests: Mapping[int, HostPlayer] | None = None,
+        seed: int = 0,
+        params: Any = None,
+        clock: Clock | None = None,
+        ends: Sequence[End] = (),
+        steps: int | None = None,
+        deadline: float = DEADLINE,
+        marked: int = MARKED,
+        tell: Tell = lambda played, steps: None,
+        journal: Journal = lambda row: None,
+        save: "Save | None" = None,
+    ) -> None:
+        """Every SAVED steps, and at the end, the match is given to `save`."""
+        chairs = chairs_for(env, seats) if isinstance(seats, str) else tuple(seats)
+        self.env, self.clock, self.ends = env, clock or Clock(), tuple(ends)
+        self.params = env.params() if params is None else params
+        self.steps = horizon(self.params) if steps is None else steps
+        self.deadline, self.marked = deadline, marked
+        self.tell, self.journal, self.save = tell, journal, save
+        given = {seat: Guest(player, deadline) for seat, player in (guests or {}).items()}
+        named = {
+            seat: guest(chair, env, seat, deadline)
+            for seat, chair in enumerate(chairs)
+            if chair.kind == roster.AGENT and seat not in given
+        }
+        self.guests = dict(sorted((given | named).items()))
+        self.table = Table(
+            env,
+            chairs,
+            tuple(self.guests),
+            skilled=any(getattr(g.player, "skilled", True) for g in self.guests.values()),
+            identity=(seed, 0, 0),
+            params=self.params,
+        )
+        self._skills = _offers(self.table)
+        self.clock.begin(tuple(self.guests))
+        self.standing: Standing = self.table.start()
+        self.first_seats = tuple(plain(str(chair)) for chair in chairs)
+        self.kept: list[Kept] = []
+        self.rows: list[Row] = []
+        self.texts: list[str] = []
+        self.patches: list[Patch] = []
+        self.tasks: list[Task] = []
+        self.asked: list[Asked] = []
+        self.marks: dict[int, str] = {}
+        self.ended = ""
+        self._spent = 0.0  # seconds
+        self._waiting: dict[int, tuple[int, float, asyncio.Task[Decision]]] = {}
+        self._seen: Seen | None = None
+        self._mark()
+
+    @property
+    def step(self) -> int:
+        """Steps played."""
+        return len(self.kept)
+
+    def run(self) -> Record:
+        """Plays to the end."""
+        return asyncio.run(self.play())
+
+    async def play(self, until: int | None = None) -> Record:
+        """Plays to the end, or to a step at which the match can be taken up again."""
+        until = self.steps if until is None else min(until, self.steps)
+        began, first, spent = time.monotonic(), self.step, self._spent
+        tick = self.clock.tick if isinstance(self.clock, Realtime) else 0.0
+        try:
+            while not self.ended and self.step < until:
+                if not self.guests:
+                    self._go_on(until - self.step)
+                else:
+                    await self._hear()
+                    self._go()
+                    if tick:
+                        due = began + (self.step - first) * tick
+                        await asyncio.sleep(max(0.0, due - time.monotonic()))
+                self._spent = spent + time.monotonic() - began
+                self.tell(self.step, self.steps)
+                if self.save is not None and self.step % SAVED == 0:
+                    self.save(self)
+        finally:
+            for _, _, task in self._waiting.values():
+                task.cancel()
+            self._waiting.clear()
+            for each in self.guests.values():
+                if isinstance(each.player, agents.Remote):
+                    await each.player.close()
+        if not self.ended and self.step >= self.steps:
+            self.ended = f"steps {self.steps}"
+        self._mark()
+        if self.save is not None:
+            self.save(self)
+        return self.record()
+
+    # Pure players only.
+
+    def _go_on(self, most: int) -> None:
+        """Many steps at once, up to the next mark, or to the end if that comes first."""
+        most = min(most, MOST, self.marked - self.step % self.marked)
+        after, kept = self.table.go_on(self.standing, most)
+        steps = [jax.tree.map(lambda x, i=i: x[i], kept) for i in range(most)]
+        over = [bool(self._reason(one, self.step + n)) for n, one in enumerate(steps, 1)]
+        if any(over[:-1]):
+            steps = steps[: over.index(True) + 1]
+            after, _ = self.table.go_on(self.standing, len(steps))
+        for one in steps:
+            self._note(after, one)
+        self.ended = self._reason(steps[-1], self.step)
+
+    # Players outside.
+
+    def _look(self) -> Seen:
+        if self._seen is None:
+            self._seen = self.table.sees(self.standing)
+        return self._seen
+
+    def percept(self, seat: int) -> Percept:
+        """What a player outside is told now."""
+        seen, one = self._look(), self.guests[seat]
+        place = self.table.hosts.index(seat)
+        return Percept(
+            env=self.env,
+            seat=seat,
+            step=self.step,
+            view=jax.tree.map(lambda x: x[place], seen.view),
+            pose=pose(int(seen.cell[place]), int(seen.heading[place]), self.env.map_shape),
+            legal=tuple(
+                name for name, may in zip(self.env.actions, seen.legal[place], strict=True) if may
+            ),
+            events=tuple(one.events),
+            messages=tuple(one.messages),
+            score=one.score,
+            status=one.status,
+            skills=self._skills,
+        )
+
+    async def _hear(self) -> None:
+        """Asks whoever the clock says, and commits what has been answered, in seat order."""
+        for one in self.guests.values():
+            one.does = STAY
+        for seat in self.clock.asks(*self._free()):
+            one = self.guests[seat]
+            ask = _asked(one.player, self.percept(seat), one.deadline)
+            self._waiting[seat] = (self.step, time.monotonic(), asyncio.ensure_future(ask))
+            one.events, one.messages = [], []
+        if self.clock.waits:
+            await self._answers()
+        else:
+            await asyncio.sleep(0)
+        now = time.monotonic()
+        for seat in sorted(self._waiting):
+            asked, since, task = self._waiting[seat]
+            if task.done() or now - since >= self.guests[seat].deadline:
+                del self._waiting[seat]
+                self._commit(seat, asked, now - since, task)
+
+    def _free(self) -> tuple[set[int], set[int]]:
+        """The seats that pursue nothing, and those that are in play."""
+        legal = self._look().legal
+        in_play = {s for s, may in zip(self.table.hosts, legal, strict=True) if may[1:].any()}
+        waiting = self._waiting
+        return {s for s, g in self.guests.items() if not g.pursues and s not in waiting}, in_play
+
+    async def _answers(self) -> None:
+        """Until everybody has answered or is late; all of them think at once."""
+        for seat, (_, since, task) in self._waiting.items():
+            patience = since + self.guests[seat].deadline - time.monotonic()
+            if patience > 0:
+                await asyncio.wait([task], timeout=patience)
+
+    def _commit(self, seat: int, asked: int, seconds: float, task: asyncio.Task[Decision]) -> None:
+        """What a player answered becomes its action, its skill and what it writes."""
+        one = self.guests[seat]
+        one.decisions, one.status = one.decisions + 1, ""
+        failure, why, answer = _answer(task)
+        if answer is not None:
+            failure, why = self._obeyed(seat, answer)
+        if failure:
+            one.failures[failure] += 1
+            one.does = self._fallback(seat)
+        if answer is not None:
+            refused = self._written(seat, answer)
+            if refused:
+                one.failures["refused"] += 1
+                failure, why = failure or "refused", why or refused
+        self.asked.append(Asked(seat=seat, asked=asked, landed=self.step, failure=failure))
+        self.journal(
+            {
+                "seat": seat,
+                "asked": asked,
+                "landed": self.step,
+                "decision": answer and answer.model_dump(mode="json", exclude_none=True),
+                "failure": failure,
+                "why": why[:300],
+                "seconds": seconds,
+            }
+        )
+
+    def _obeyed(self, seat: int, answer: Decision) -> tuple[str, str]:
+        """Takes up the action or the skill of an answer; else what is wrong with it."""
+        one, place = self.guests[seat], self.table.hosts.index(seat)
+        if answer.skill is not None:
+            try:
+                self._pursue(seat, answer.skill, answer.arguments)
+            except SociariumError as error:
+                return "illegal", str(error)
+            return "", ""
+        name = "stay" if answer.action is None else answer.action
+        if name not in self.env.actions:
+            return "illegal", f"there is no action {name!r}"
+        action = self.env.action(name)
+        if not self._look().legal[place, action]:
+            return "illegal", f"{name!r} is not possible now"
+        one.does = action
+        return "", ""
+
+    def _pursue(self, seat: int, skill: str, arguments: dict[str, Any]) -> None:
+        """A seat takes up a skill, or with none drops the one it pursues."""
+        if skill:
+            if self.table.repertoire is None:
+                raise BadArgument("this player said that it uses no skills")
+            order = self.table.repertoire.order(skill, **arguments)
+            self.standing = self.table.pursue(self.standing, seat, order)
+        self.guests[seat].pursues = skill
+        self.guests[seat].status = "" if skill else Status.INTERRUPTED.name.lower()
+        self.tasks.append(Task(step=self.step, seat=seat, skill=skill, arguments=arguments))
+
+    def _fallback(self, seat: int) -> int:
+        one, place = self.guests[seat], self.table.hosts.index(seat)
+        legal = np.flatnonzero(self._look().legal[place])
+        if one.fallback == "again" and self.kept:
+            last = int(self.kept[-1].actions[seat])
+            return last if last in legal else STAY
+        if one.fallback == "random":
+            drawn = np.random.default_rng((self.table.identity[0], self.step, seat))
+            return int(drawn.choice(legal))
+        return STAY
+
+    def _written(self, seat: int, answer: Decision) -> str:
+        """Applies what an answer writes; what the society cannot hold is refused, with why."""
+        for patch in answer.writes(self.step, seat, len(self.texts)):
+            try:
+                self.standing = self.table.apply(self.standing, patch)
+            except SociariumError as error:
+                return str(error)
+            if answer.say is not None and isinstance(patch, Message):
+                self.texts.append(answer.say.text)
+            self._delivered(patch)
+        return ""
+
+    def _delivered(self, patch: Patch) -> None:
+        """Notes a patch, and gives texts to whom they are for."""
+        self.patches.append(patch)
+        self._seen = None
+        if not isinstance(patch, Message):
+            return
+        heard = Heard(patch.step, patch.seat, patch.to, self.texts[patch.text])
+        for seat, one in self.guests.items():
+            if seat != patch.seat and patch.to in (TO_ALL, seat):
+                one.messages.append(heard)
+                self._interrupt(seat)
+
+    def _interrupt(self, seat: int) -> None:
+        if self.guests[seat].pursues:
+            self._pursue(seat, "", {})
+
+    def _go(self) -> None:
+        """One step with players outside."""
+        moving = self.clock.moves()
+        chosen = [
+            (BY_SKILL if one.pursues else one.does) if seat in moving else STAY
+            for seat, one in self.guests.items()
+        ]
+        self._take(chosen)
+
+    def _take(self, chosen: Sequence[int]) -> None:
+        others = self.clock.others_move(self.step)
+        after, kept, status = self.table.go(self.standing, chosen, others)
+        self._note(after, kept, [Status(int(code)) for code in status])
+        self.clock.passed([seat for seat, one in self.guests.items() if one.pursues])
+        self.ended = self._reason(kept, self.step)
+
+    # After every step.
+
+    def _note(self, after: Standing, kept: Kept, statuses: Sequence[Status] = ()) -> None:
+        step = self.step
+        self.standing, self._seen = after, None
+        happened = rows(self.env, kept, step)
+        self.rows += happened
+        self.kept.append(_without_events(kept))
+        if self.guests:
+            self._told(happened, kept, statuses)
+        if self.step % self.marked == 0:
+            self._mark()
+
+    def _told(self, happened: Sequence[Row], kept: Kept, statuses: Sequence[Status]) -> None:
+        """What players outside noticed of a step, and whose skills ended."""
+        seen = self._look()
+        for place, (seat, one) in enumerate(self.guests.items()):
+            one.score += float(kept.transition.reward[seat])
+            cell, heading = int(seen.cell[place]), int(seen.heading[place])
+            noticed = [row for row in happened if witnessed(self.env, row, seat, cell, heading)]
+            one.events += noticed
+            if one.pursues and statuses[place] != Status.RUNNING:
+                one.pursues, one.status = "", statuses[place].name.lower()
+            elif any(row.target == seat != row.actor for row in noticed):
+                self._interrupt(seat)
+
+    def _reason(self, kept: Kept, step: int) -> str:
+        """Why it is over after this step, if it is."""
+        if bool(kept.transition.terminated):
+            return "terminated"
+        if bool(kept.transition.truncated):
+            return "horizon"
+        now = Moment(
+            step=step,
+            rounds=self.clock.rounds if self.guests else step,
+            decisions=sum(one.decisions for one in self.guests.values()),
+            seconds=self._spent,
+            in_play=int(kept.in_play.sum()),
+            gauges={name: float(level) for name, level in kept.gauges.items()},
+        )
+        return next(filter(None, (end(now) for end in self.ends)), "")
+
+    def _mark(self) -> None:
+        self.marks[self.step] = fingerprint(jax.device_get(self.standing.state))
+
+    # What is left of it.
+
+    def record(self) -> Record:
+        """Everything from which the match can be rebuilt."""
+        seed, lane, number = self.table.identity
+        actions = [kept.actions for kept in self.kept]
+        page = {
+            "sociarium": sociarium.__version__,
+            "env": records.told_as(self.env.id or type(self.env).__name__),
+            "players": self.env.players,
+            "seats": self.first_seats,
+            "seed": seed,
+            "lane": lane,
+            "number": number,
+            "numbers": records.differing(self.params, self.env.params()),
+            "clock": str(self.clock),
+            "ended": self.ended,
+            "texts": tuple(self.texts),
+            "patches": tuple(self.patches),
+            "tasks": tuple(self.tasks),
+            "asked": tuple(self.asked),
+            "marks": tuple(self.marks.items()),
+        }
+        shape = (len(actions), self.env.players)
+        done = np.array(actions, np.int32).reshape(shape)
+        return records.record(page, done, len(self.env.actions))
+
+    def returns(self) -> Float[np.ndarray, " players"]:
+        """What the charter left each player so far."""
+        paid = [kept.transition.reward for kept in self.kept]
+        return np.sum(paid, axis=0) if paid else np.zeros(self.env.players)
+
+    def episode(self) -> Episode:
+        """The episode so far, for metrics and pictures."""
+        kept = jax.tree.map(lambda *steps: np.stack(steps), *self.kept)
+        chairs = self.table.chairs
+        return recorded(self.env, chairs, self.table.identity, self.params, kept, tuple(self.rows))
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is remembered outside the compiled step, as plain values."""
+        return {
+            "step": self.step,
+            "clock": self.clock.snapshot(),
+            "players": {str(seat): one.player.snapshot() for seat, one in self.guests.items()},
+        }
+
+    # Taking it up again.
+
+    def retrace(self, kept: Record, snapshot: dict[str, Any] | None = None) -> None:
+        """Plays a record again, then goes on from its end; `snapshot` is of that moment.
+
+        Pure players think again what they thought, so that they remember what they did; should one
+        decide otherwise, or the state come out differently, the record is refused.
+        """
+        page, marks = kept.page, dict(kept.page.marks)
+        self.texts = list(page.texts)
+        stops = sorted({page.steps, *(patch.step for patch in page.patches), *marks})
+        while True:
+            now = self.step
+            if now in marks and marks[now] != fingerprint(jax.device_get(self.standing.state)):
+                raise CannotRead(f"the record comes out differently at step {now}")
+            self._retrace_writes(page)
+            if now == page.steps:
+                break
+            if self.guests:
+                self._retrace_step(kept.actions[now])
+            else:
+                self._go_on(min(stop for stop in stops if stop > now) - now)
+            done = np.stack([one.actions for one in self.kept[now:]])
+            if not np.array_equal(done, kept.actions[now : now + len(done)]):
+                raise CannotRead(f"the players decide otherwise than recorded after step {now}")
+        self.tasks, self.asked = list(page.tasks), list(page.asked)
+        if snapshot is not None:
+            self.clock.restore(snapshot["clock"])
+            for seat, remembered in snapshot["players"].items():
+                if int(seat) in self.guests:
+                    self.guests[int(seat)].player.restore(remembered)
+
+    def _retrace_writes(self, page: Page) -> None:
+        """Who was asked, what was written and which skills were taken up before this step."""
+        for asked in page.asked:
+            if asked.asked == self.step:
+                self.guests[asked.seat].events, self.guests[asked.seat].messages = [], []
+            if asked.landed == self.step:
+                one = self.guests[asked.seat]
+                one.decisions, one.status = one.decisions + 1, ""
+        for patch in page.patches:
+            if patch.step == self.step:
+                self._repeat(patch)
+        for task in page.tasks:
+            if task.step == self.step:
+                self._pursue(task.seat, task.skill, task.arguments)
+
+    def _retrace_step(self, actions: np.ndarray) -> None:
+        """A step in which players outside do what is recorded."""
+        self.clock.asks(*self._free())
+        moving = self.clock.moves()
+        chosen = [
+            BY_SKILL if one.pursues and seat in moving else int(actions[seat])
+            for seat, one in self.guests.items()
+        ]
+        self._take(chosen)
+
+    def _repeat(self, patch: Patch) -> None:
+        if isinstance(patch, NewPlayer):
+            self.reseat(patch.seat, patch.player)
+        else:
+            self.standing = self.table.apply(self.standing, patch)
+            self._delivered(patch)
+
+    def reseat(self, seat: int, player: str) -> None:
+        """Somebody else sits in a seat from now on."""
+        (chair,) = roster.parse(player)
+        outside = chair.kind == roster.AGENT
+        self.table, self.standing = self.table.reseated(self.standing, seat, chair, outside)
+        self._skills = _offers(self.table)
+        self.guests.pop(seat, None)
+        if outside:
+            self.guests[seat] = guest(chair, self.env, seat, self.deadline)
+            self.guests = dict(sorted(self.guests.items()))
+        self.clock.begin(tuple(self.guests))
+        self._seen = None
+        self.patches.append(NewPlayer(step=self.step, seat=seat, player=plain(str(chair))))
+
+
+def guest(chair: Seat, env: Environment[Any, Any], seat: int, deadline: float) -> Guest:
+    """The player outside that a chair names, with its own deadline and fallback if it has them."""
+    options = dict(chair.options)
+    fallback = options.pop("fallback", "stay")
+    if fallback not in FALLBACKS:
+        raise BadArgument(f"fallback is one of {', '.join(FALLBACKS)}; given {fallback!r}")
+    try:
+        deadline = float(options.pop("deadline", deadline))
+    except ValueError:
+        raise BadArgument(f"deadline of {chair} must be a number of seconds") from None
+    return Guest(agents.agent(chair.ref, env, seat, **options), deadline, fallback)
+
+
+def cut(kept: Record, step: int) -> Record:
+    """The record up to a step: what was done before it, and nothing that was written at it."""
+    if not 0 <= step <= len(kept):
+        raise BadArgument(f"the record has steps 0 to {len(kept)}; given {step}")
+    page: Page = kept.page
+    return Record(
+        page=page.model_copy(
+            update={
+                "steps": step,
+                "ended": "",
+                "patches": tuple(p for p in page.patches if p.step < step),
+                "tasks": tuple(t for t in page.tasks if t.step < step),
+                "asked": tuple(a for a in page.asked if a.landed < step),
+                "marks": tuple(m for m in page.marks if m[0] <= step),
+            }
+        ),
+        actions=kept.actions[:step],
+    )
+
+
+async def _asked(player: HostPlayer, percept: Percept, deadline: float) -> Decision:
+    """Asks within a task of its own, where whatever goes wrong is the player's failure."""
+    return await player.decide(percept, deadline)
+
+
+def _answer(task: asyncio.Task[Decision]) -> tuple[str, str, Decision | None]:
+    """What came of asking: a failure and why, or the decision."""
+    if not task.done():
+        task.cancel()
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        return "late", "no answer before the deadline", None
+    if task.cancelled():
+        return "error", "the player gave up", None
+    error = task.exception()
+    if isinstance(error, BadAnswer):
+        return "malformed", str(error), None
+    if isinstance(error, TimeoutError):
+        return "late", str(error), None
+    if error is not None:
+        return "error", f"{type(error).__name__}: {error}", None
+    answer = task.result()
+    if not isinstance(answer, Decision):
+        return "malformed", f"answered with {type(answer).__name__}", None
+    return "", "", answer
+
+
+def _offers(table: Table) -> tuple[Offer, ...]:
+    """Every skill that players outside can use."""
+    if table.repertoire is None:
+        return ()
+    setting = table.repertoire.setting
+    return tuple(
+        Offer(one.name, one.asks(setting), one.things(setting), one.says)
+        for one in table.repertoire.skills
+    )
+
+
+def _without_events(kept: Kept) -> Kept:
+    return eqx.tree_at(lambda k: k.transition.events, kept, {})

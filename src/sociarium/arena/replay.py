@@ -1,0 +1,167 @@
+"""An episode again, from its record: the same states, bit for bit, without asking anybody."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sociarium import catalogue
+from sociarium.arena.lanes import step_key
+from sociarium.arena.rollout import Kept, recorded, rows
+from sociarium.charters.society import Society
+from sociarium.core import random, record
+from sociarium.core.environment import Environment
+from sociarium.core.episode import Episode, fingerprint
+from sociarium.core.errors import CannotRead, SociariumError
+from sociarium.core.patches import NewPlayer
+from sociarium.core.record import Record, own_task
+
+AT_ONCE = 50  # steps
+MOST_PLAYERS, MOST_STEPS, MOST_NUMBER = 4096, 100_000, 256  # that a stranger's file may ask for
+
+Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an episode comes out as it was recorded; else the first step that does not."""
+
+    steps: int
+    marks: int  # hashes compared
+    differs: int | None
+
+    def __bool__(self) -> bool:
+        return self.differs is None and self.marks > 0
+
+
+def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[Any, Any]:
+    """The world that an episode was played in; one that asks for too much is refused.
+
+    A task of one's own lies beside the episode as `task.toml` or `task.json`.
+    """
+    page = kept.page
+    name = page.env
+    base, task = re.split(r"[?+]", name)[0], own_task(name)
+    if task:
+        if base != task:
+            raise CannotRead(f"the episode's world is a file, but not {task} beside it")
+        name = str(folder / task) + name.removeprefix(base)
+    sizes = [int(number) for number in re.findall(r"\d+", name.partition("?")[2])]
+    large = page.players > MOST_PLAYERS or page.steps > MOST_STEPS
+    if not trusted and (large or any(number > MOST_NUMBER for number in sizes)):
+        raise CannotRead(
+            f"the episode asks for a large world or a long time ({base}, {page.players} players, "
+            f"{page.steps} steps); if you know where it comes from, say --trust"
+        )
+    try:
+        env = catalogue.make(name, players=page.players)
+    except (SociariumError, TypeError, ValueError) as error:
+        raise CannotRead(f"the episode's world cannot be made: {error}") from error
+    if env.players != page.players:
+        raise CannotRead(f"{env.id} has {env.players} players, the episode {page.players}")
+    if kept.actions.size and int(kept.actions.max()) >= len(env.actions):
+        raise CannotRead(f"the episode has actions that {env.id} does not have")
+    return env
+
+
+class Replay:
+    """The states of a recorded episode, one after another."""
+
+    def __init__(self, env: Environment[Any, Any], kept: Record) -> None:
+        self.env, self.kept, page = env, kept, kept.page
+        self.params = record.restored(env.params(), page.numbers)
+        self.key = jax.random.fold_in(random.key(page.seed), page.lane)
+        writes = [patch for patch in page.patches if not isinstance(patch, NewPlayer)]
+        if writes and not isinstance(env, Society):
+            raise CannotRead(f"the episode writes into a society, which {env.id} is not")
+        self.writes = writes
+        self._go = jax.jit(self._steps)
+
+    def _steps(self, state: Any, actions: Any, first: Any, steps: Any) -> Any:
+        """Up to AT_ONCE steps; the states after each and what is kept of them."""
+
+        def step(number: Any, state: Any) -> Any:
+            env, params = self.env, self.params
+            key = step_key(self.key, self.kept.page.number, first + number)
+            legal = env.legal(state, params)
+            after, transition = env.step(key, state, actions[number], params)
+            in_play = legal[:, 1:].any(1)
+            return after, Kept(actions[number], transition, in_play, env.gauges(after, params))
+
+        blank = jax.eval_shape(lambda: step(0, state))
+        film = jax.tree.map(lambda x: jnp.zeros((AT_ONCE, *x.shape), x.dtype), blank)
+
+        def put(number: Any, carry: Any) -> Any:
+            after, kept = step(number, carry[0])
+            put_in = lambda f, x: f.at[number].set(x)  # noqa: E731
+            return after, jax.tree.map(put_in, carry[1], (after, kept))
+
+        return jax.lax.fori_loop(0, steps, put, (state, film))
+
+    def parts(self) -> Iterator[tuple[Any, Kept | None]]:
+        """The start, then parts of the episode: states and what is kept of each step."""
+        reset = jax.jit(self.env.reset)
+        state = reset(jax.random.fold_in(self.key, self.kept.page.number), self.params)
+        yield jax.tree.map(lambda x: np.asarray(x)[None], state), None
+        total = len(self.kept)
+        stops = sorted({patch.step for patch in self.writes} | {total})
+        now = 0
+        while now < total:
+            state = self._written(state, now)
+            size = min(AT_ONCE, min(stop for stop in stops if stop > now) - now)
+            actions = np.zeros((AT_ONCE, self.env.players), np.int32)
+            actions[:size] = self.kept.actions[now : now + size]
+            state, film = self._go(state, actions, jnp.int32(now), jnp.int32(size))
+            states, kept = jax.tree.map(lambda x, n=size: np.asarray(x)[:n], film)
+            yield states, kept
+            now += size
+
+    def _written(self, state: Any, step: int) -> Any:
+        for patch in self.writes:
+            if patch.step == step:
+                assert isinstance(self.env, Society)
+                try:
+                    state = self.env.apply(state, patch)
+                except SociariumError as error:
+                    raise CannotRead(
+                        f"what is written at step {step} is refused: {error}"
+                    ) from error
+        return state
+
+    def episode(self, tell: Tell = lambda played, steps: None) -> tuple[Episode, Any]:
+        """The whole episode and its states (leading time axis, the start first)."""
+        trails, films, happened = [], [], []
+        for states, kept in self.parts():
+            trails.append(states)
+            if kept is not None:
+                happened += rows(self.env, kept, sum(len(f.actions) for f in films))
+                films.append(kept)
+                tell(sum(len(f.actions) for f in films), len(self.kept))
+        if not films:
+            raise CannotRead("the episode has no steps, so there is nothing to see")
+        page = self.kept.page
+        whole = jax.tree.map(lambda *parts: np.concatenate(parts), *films)
+        identity = (page.seed, page.lane, page.number)
+        episode = recorded(self.env, page.seats, identity, self.params, whole, tuple(happened))
+        return episode, jax.tree.map(lambda *parts: np.concatenate(parts), *trails)
+
+    def verify(self, tell: Tell = lambda played, steps: None) -> Verdict:
+        """Compares every hash that was recorded, up to the first that differs."""
+        marks, now, compared = dict(self.kept.page.marks), 0, 0
+        for states, kept in self.parts():
+            first = now + (kept is not None)
+            for place in range(len(jax.tree.leaves(states)[0])):
+                step = first + place
+                if step in marks:
+                    here = jax.tree.map(lambda x, place=place: x[place], states)
+                    compared += 1
+                    if fingerprint(here) != marks[step]:
+                        return Verdict(len(self.kept), compared, step)
+                now = step
+            tell(now, len(self.kept))
+        return Verdict(len(self.kept), compared, None)

@@ -1,0 +1,44 @@
+"""`sociarium fork RUN`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from sociarium.arena.match_folder import MatchFolder
+from sociarium.cli.match import play, told
+from sociarium.cli.progress import progress
+from sociarium.core.errors import BadArgument
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Play a match again from one of its steps, with somebody else in some seats.
+
+    Up to that step the two are the same; afterwards only what follows from the change differs,
+    because chance falls as it did.
+    """
+
+    run_folder: tyro.conf.Positional[Path]  # the folder of a match
+    at: int  # the step from which it goes another way
+    out: Path  # folder of the new match
+    seat: tuple[str, ...] = ()  # e.g. 2=script:defector
+    steps: int | None = None  # at most, from the start; otherwise as long as the match it forks
+    trust: bool = False  # call agents again that the folder names
+
+    def run(self) -> None:
+        """Retraces, changes seats, and plays on."""
+        folder = MatchFolder(self.out)
+        with progress(f"fork of {self.run_folder} at {self.at}") as tell:
+            match = MatchFolder(self.run_folder).forked(
+                folder, self.at, [_change(text) for text in self.seat], self.steps, tell, self.trust
+            )
+            finished = play(match, folder)
+        told(match, folder, finished)
+
+
+def _change(text: str) -> tuple[int, str]:
+    seat, equals, player = text.partition("=")
+    if not equals or not seat.isdigit():
+        raise BadArgument(f"write --seat NUMBER=PLAYER, as in 2=script:defector; given {text!r}")
+    return int(seat), player

@@ -1,0 +1,92 @@
+"""`sociarium match WORLD`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+
+from sociarium.arena.match import DEADLINE, Match
+from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms
+from sociarium.arena.seating import seated
+from sociarium.cli.progress import progress
+from sociarium.core.errors import BadArgument
+
+
+@dataclass(frozen=True)
+class MatchCommand:
+    """Play one episode with any mix of players, and record it.
+
+    Besides scripts and policies, agents can sit anywhere: `agent:http://127.0.0.1:9000/decide` is
+    asked over the wire, `agent:my_players.py:Polite` in Python. The folder can be replayed
+    (`sociarium replay`), taken up again (`--resume`) and forked (`sociarium fork`).
+    """
+
+    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    seats: str = ""  # who plays; empty for the world's own demonstration
+    charter: str = ""  # social rules around the world, e.g. contract?rounds=3
+    clock: str = "lockstep"  # or turns, turns:BOT_PERIOD, realtime:SECONDS
+    steps: int | None = None  # at most; otherwise the world's own episode
+    ends: tuple[str, ...] = ()  # e.g. rounds:100 all_out resource_exhausted:apples budget:50
+    players: int | None = None  # how many, instead of the number of seats
+    seed: int = 0
+    deadline: float = DEADLINE  # seconds an agent may think
+    out: Path | None = None  # folder of the match; by default nothing is written
+    resume: Path | None = None  # folder of a match to go on with
+    trust: bool = False  # call agents again that a folder names
+
+    def run(self) -> None:
+        """Plays and says how it went."""
+        with progress("match") as tell:
+            if self.resume is not None:
+                folder = MatchFolder(self.resume)
+                match = folder.retraced(None, tell, self.trust)
+            else:
+                folder, match = self._begun(tell)
+            finished = play(match, folder)
+        told(match, folder, finished)
+
+    def _begun(self, tell: Any) -> tuple[MatchFolder | None, Match]:
+        if not self.world:
+            raise BadArgument("say which world to play, as in `sociarium match coins`")
+        named = f"{self.world}+{self.charter}" if self.charter else self.world
+        env, seats = seated(named, self.seats, self.players)
+        terms = Terms(self.clock, self.ends, self.steps, self.deadline)
+        if self.out is None:
+            return None, terms.match(env, seats, self.seed, tell)
+        folder = MatchFolder(self.out)
+        match = terms.match(env, seats, self.seed, tell, folder)
+        folder.begin(named, seats, self.seed, terms)
+        return folder, match
+
+
+def play(match: Match, folder: MatchFolder | None) -> bool:
+    """Plays to the end; False if somebody stopped it."""
+    try:
+        match.run()
+    except KeyboardInterrupt:
+        if folder is not None:
+            folder.save(match)
+        return False
+    return True
+
+
+def told(match: Match, folder: MatchFolder | None, finished: bool) -> None:
+    """How a match went, in a few lines."""
+    console = Console(width=None if Console().is_terminal else 100, highlight=False)
+    how = f"ended by {match.ended}" if finished else "stopped"
+    console.print(f"{match.env.id}: {match.step} steps, {how}")
+    for seat, (chair, score) in enumerate(zip(match.table.chairs, match.returns(), strict=True)):
+        one = match.guests.get(seat)
+        asked = f"  {one.decisions} decisions" if one else ""
+        failed = f", failed: {_counts(one.failures)}" if one and one.failures else ""
+        console.print(f"  seat {seat}  {score:8g}  {chair}{asked}{failed}", markup=False)
+    if folder is not None:
+        console.print(f"{folder.path / EPISODE} holds the record", markup=False)
+        if not finished:
+            console.print(f"go on with: sociarium match --resume {folder.path}", markup=False)
+
+
+def _counts(failures: Any) -> str:
+    return ", ".join(f"{name} {count}" for name, count in failures.items())

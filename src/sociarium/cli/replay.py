@@ -1,0 +1,72 @@
+"""`sociarium replay FILE`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+
+from sociarium.arena.match_folder import EPISODE
+from sociarium.arena.replay import Replay, world_of
+from sociarium.cli import watch
+from sociarium.cli.progress import progress
+from sociarium.core import record
+from sociarium.core.errors import BadArgument, CannotRead
+
+
+@dataclass(frozen=True)
+class ReplayCommand:
+    """Rebuild a recorded episode: verify it, watch it, or draw it with --out x.gif (or .mp4, .png).
+
+    Files from others are safe to open: nobody who sat in them is called, and a world that is larger
+    than usual is refused unless you say --trust.
+    """
+
+    file: tyro.conf.Positional[Path]  # an .episode file, or the folder of a match
+    verify: bool = False  # compare the hashes of states that were recorded
+    out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
+    player: int | None = None  # look through this player's eyes
+    size: int = 20  # pixels a cell
+    fps: int = 8
+    trust: bool = False  # however large the world is
+    json: bool = False  # one JSON object
+
+    def run(self) -> None:
+        """Rebuilds, then verifies, draws or shows."""
+        if self.out is not None:
+            watch.check(self.out)
+        file = self.file / EPISODE if self.file.is_dir() else self.file
+        kept = record.load(file)
+        env = world_of(kept, file.parent, self.trust)
+        if self.player is not None and not 0 <= self.player < env.players:
+            raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
+        replay = Replay(env, kept)
+        if self.verify:
+            self._verify(file, replay)
+        if self.out is not None or not self.verify:
+            with progress(f"{env.id}") as tell:
+                episode, states = replay.episode(tell)
+            if self.out is None:
+                watch.show(env, episode, states, self.player, self.fps)
+            else:
+                look = {"player": self.player, "size": self.size, "fps": self.fps}
+                watch.write(self.out, env, episode, states, Console(stderr=True), **look)
+
+    def _verify(self, file: Path, replay: Replay) -> None:
+        with progress(f"{file.name}: verifying") as tell:
+            verdict = replay.verify(tell)
+        page = replay.kept.page
+        if self.json:
+            row = {"env": page.env, "steps": verdict.steps, "marks": verdict.marks}
+            print(json.dumps({**row, "differs": verdict.differs, "verified": bool(verdict)}))
+        if verdict.differs is not None:
+            raise CannotRead(
+                f"{file} comes out differently at step {verdict.differs}: it was changed, or was "
+                f"recorded by a version that plays otherwise ({page.sociarium})"
+            )
+        if not verdict.marks:
+            raise CannotRead(f"{file} has no hashes to compare with")
+        if not self.json:
+            said = f"{page.env}, {verdict.steps} steps, {verdict.marks} of {verdict.marks} hashes"
+            print(f"{file}: verified ({said} equal)")

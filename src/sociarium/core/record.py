@@ -1,0 +1,239 @@
+"""The record of an episode and its file: seed, actions and patches, from which all is rebuilt.
+
+A `.episode` file is a line that says what it is, the length of the page that follows, the page
+(JSON, compressed) and the actions (bytes, compressed). It can be opened from strangers: everything
+is bounded before it is unpacked and checked before it is used, and nothing in it is run. It holds
+what was done and written, never prompts or reasons.
+"""
+
+import math
+import re
+import struct
+import zlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sociarium.core import disk
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.patches import LONGEST_TEXT, MOST_SEATS, MOST_STEPS, MOST_TEXTS, Message, Patch
+
+FORMAT = 1
+MAGIC = b"sociarium episode\n"
+LENGTH = struct.Struct("<I")
+MOST_PAGE = 1 << 25  # bytes of the unpacked page
+MOST_ACTIONS = 1 << 27  # bytes of the unpacked actions
+MOST_FILE = 1 << 27
+
+Step = Annotated[int, Field(ge=0, le=MOST_STEPS)]
+Seat = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
+Plain = Annotated[float, Field(allow_inf_nan=False)] | int | bool
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Short = Annotated[str, Field(max_length=500)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,:% -]{0,499}$")]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+
+
+class _Page(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Task(_Page):
+    """From this step on a seat pursues a skill with these arguments, or no more if it has none."""
+
+    step: Step
+    seat: Seat
+    skill: Annotated[str, Field(max_length=50)] = ""
+    arguments: Annotated[dict[str, int | str | tuple[int, int]], Field(max_length=8)] = {}
+
+
+class Asked(_Page):
+    """A player outside was asked before one step; its answer counted from another, or failed."""
+
+    seat: Seat
+    asked: Step
+    landed: Step
+    failure: Annotated[str, Field(max_length=40)] = ""
+
+
+class Page(_Page):
+    """Everything about an episode but its actions."""
+
+    format: Literal[1] = FORMAT
+    sociarium: Short
+    env: Name
+    players: Annotated[int, Field(ge=1, le=MOST_SEATS)]
+    seats: Annotated[tuple[Short, ...], Field(max_length=MOST_SEATS)]
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    lane: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
+    number: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
+    numbers: Annotated[
+        dict[Annotated[str, Field(max_length=200)], Plain | list[Plain]], Field(max_length=500)
+    ] = {}
+    steps: Step
+    width: Literal[1, 2] = 1  # bytes of an action
+    clock: Short = "lockstep"
+    ended: Short = ""
+    texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()
+    patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
+    tasks: Annotated[tuple[Task, ...], Field(max_length=MOST_TEXTS)] = ()
+    asked: Annotated[tuple[Asked, ...], Field(max_length=MOST_TEXTS)] = ()
+    marks: Annotated[tuple[tuple[Step, Hash], ...], Field(max_length=MOST_TEXTS)] = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Page":
+        """Seats, steps and texts that are spoken of exist, and everything is in order of time."""
+        if len(self.seats) != self.players:
+            raise ValueError(f"{self.players} players in {len(self.seats)} seats")
+        if self.steps * self.players * self.width > MOST_ACTIONS:
+            raise ValueError("more actions than a file may hold")
+        for what, of in (("patches", self.patches), ("tasks", self.tasks)):
+            steps = [one.step for one in of]
+            if steps != sorted(steps) or any(step > self.steps for step in steps):
+                raise ValueError(f"{what} are not in order of time")
+        marked = [step for step, _ in self.marks]
+        if marked != sorted(set(marked)) or any(step > self.steps for step in marked):
+            raise ValueError("marks are not in order of time")
+        if any(one.seat >= self.players for one in (*self.patches, *self.tasks, *self.asked)):
+            raise ValueError("somebody acts who has no seat")
+        for patch in self.patches:
+            if isinstance(patch, Message) and patch.text >= len(self.texts):
+                raise ValueError(f"text {patch.text} is not there")
+        return self
+
+
+class Record(BaseModel):
+    """An episode as it is kept: its page, and what everybody did in every step."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    page: Page
+    actions: np.ndarray
+
+    def __len__(self) -> int:
+        return self.page.steps
+
+
+def own_task(world: str) -> str:
+    """What the file of a world of one's own is called beside its episode; nothing for others."""
+    base = re.split(r"[?+]", world)[0]
+    suffix = Path(base).suffix
+    return f"task{suffix}" if suffix in (".toml", ".json") else ""
+
+
+def told_as(world: str) -> str:
+    """A world's name as an episode has it: without the place of a file on this machine."""
+    base = re.split(r"[?+]", world)[0]
+    return (own_task(world) or base) + world.removeprefix(base)
+
+
+def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds: int) -> Record:
+    """The record of these actions, of which there are so many kinds."""
+    width = 1 if kinds <= 256 else 2
+    kept = np.ascontiguousarray(actions, f"<u{width}")
+    return Record(page=Page(**page, steps=len(kept), width=width), actions=kept)
+
+
+def save(path: Path, kept: Record) -> None:
+    """Writes the file, all or nothing."""
+    page = zlib.compress(kept.page.model_dump_json().encode(), 9)
+    body = zlib.compress(np.ascontiguousarray(kept.actions).tobytes(), 6)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotWrite(path.parent, error) from error
+    disk.replace(path, MAGIC + LENGTH.pack(len(page)) + page + body)
+
+
+def load(path: Path) -> Record:
+    """Reads a file, which may come from anybody; what is not a whole episode is refused."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(MOST_FILE + 1)
+    except OSError as error:
+        raise CannotRead(f"Cannot read {path}: {error.strerror or error}.") from error
+    return unpacked(packed, str(path))
+
+
+def unpacked(packed: bytes, name: str) -> Record:
+    """The record in the bytes of a file of this name."""
+    if len(packed) > MOST_FILE:
+        raise CannotRead(f"{name} is larger than {MOST_FILE >> 20} MiB, which no episode is.")
+    if not packed.startswith(MAGIC) or len(packed) < len(MAGIC) + LENGTH.size:
+        raise CannotRead(f"{name} is not an episode file: it does not begin like one.")
+    (size,) = LENGTH.unpack_from(packed, len(MAGIC))
+    begin = len(MAGIC) + LENGTH.size
+    if begin + size > len(packed):
+        raise CannotRead(f"{name} is cut off: its page has {size} bytes.")
+    text = _inflated(packed[begin : begin + size], MOST_PAGE, f"the page of {name}")
+    try:
+        page = Page.model_validate_json(text)
+    except ValidationError as error:
+        raise CannotRead(f"{name} is no episode of format {FORMAT}: {_told(error)}") from None
+    expected = page.steps * page.players * page.width
+    body = _inflated(packed[begin + size :], expected, f"what was done in {name}")
+    if len(body) != expected:
+        raise CannotRead(f"{name} holds {len(body)} bytes of actions instead of {expected}.")
+    actions = np.frombuffer(body, f"<u{page.width}").reshape(page.steps, page.players)
+    return Record(page=page, actions=actions)
+
+
+def _inflated(packed: bytes, most: int, what: str) -> bytes:
+    """The unpacked bytes, of which there are at most so many, with nothing left over."""
+    unpacker = zlib.decompressobj()
+    try:
+        plain = unpacker.decompress(packed, most + 1)
+    except zlib.error as error:
+        raise CannotRead(f"{what} is damaged ({error}).") from None
+    if len(plain) > most:
+        raise CannotRead(f"{what} is larger than the {most} bytes it may have.")
+    if not unpacker.eof or unpacker.unused_data:
+        raise CannotRead(f"{what} is cut off or followed by something else.")
+    return plain
+
+
+def _told(error: ValidationError) -> str:
+    """The first thing that is wrong, in a line that cannot carry control characters."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"][:4])
+    return re.sub(r"[^\x20-\x7e]", "?", f"{where or 'page'}: {first['msg']}")[:300]
+
+
+def differing(params: Any, usual: Any) -> dict[str, Any]:
+    """The numbers that are not as the rule sheets have them, by their place in the parameters."""
+    found = {}
+    for (path, leaf), plain in zip(
+        jax.tree_util.tree_flatten_with_path(params)[0], jax.tree.leaves(usual), strict=True
+    ):
+        chosen = np.asarray(leaf)
+        if not np.array_equal(chosen, np.asarray(plain)):
+            if not np.isfinite(chosen).all():
+                raise BadArgument(f"{jax.tree_util.keystr(path)} cannot be recorded: not finite")
+            flat = chosen.ravel().tolist()
+            found[jax.tree_util.keystr(path)] = flat if chosen.ndim else flat[0]
+    return found
+
+
+def restored(usual: Any, numbers: dict[str, Any]) -> Any:
+    """The parameters with these numbers in their places; what does not fit is refused."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(usual)
+    known = {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+    for name, given in numbers.items():
+        size = len(given) if isinstance(given, list) else 1
+        if name not in known or size != math.prod(known[name].shape):
+            raise CannotRead(f"the episode changes {name[:80]!r}, which its world does not have")
+        leaf = known[name]
+        try:
+            with np.errstate(all="ignore"):
+                cast = np.asarray(given, np.float64).astype(leaf.dtype)
+        except (ValueError, OverflowError, TypeError) as error:
+            raise CannotRead(f"{name[:80]!r} of the episode is no such number") from error
+        if not np.array_equal(cast.astype(np.float64), np.asarray(given, np.float64)):
+            raise CannotRead(f"{name[:80]!r} of the episode does not fit its place")
+        known[name] = jnp.asarray(cast.reshape(leaf.shape))
+    return structure.unflatten(known.values())

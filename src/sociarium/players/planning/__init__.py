@@ -1,0 +1,1 @@
+"""From what is seen and remembered to the next step: ways, aims, and skills made of them."""

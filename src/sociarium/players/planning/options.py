@@ -1,0 +1,140 @@
+"""A world played by orders instead of steps: again an environment, for learners of options.
+
+Its actions are `stay` and one for each order. Whoever chooses an order follows it until it ends;
+meanwhile only `stay` is legal, which is to go on.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from sociarium.core import random
+from sociarium.core.environment import Environment, Transition, View, lawful
+from sociarium.core.errors import BadArgument
+from sociarium.core.scene import Scene
+from sociarium.mechanics.layout import merged
+from sociarium.players.planning.map_memory import MapMemory
+from sociarium.players.planning.repertoire import Repertoire
+from sociarium.players.planning.skill import Order, Running, Status
+
+
+class OptionsState(eqx.Module):
+    """The world's state, and every player's map and order."""
+
+    world: Any
+    clock: Int[Array, ""]
+    memory: MapMemory
+    order: Order
+    running: Running
+
+
+class Options(Environment[OptionsState, Any]):
+    """The world of a repertoire, in which one chooses among named orders of it."""
+
+    def __init__(self, repertoire: Repertoire, orders: Mapping[str, Order]) -> None:
+        if not orders or "stay" in orders:
+            raise BadArgument(
+                "options are one or more orders by name, none of them called stay; given "
+                f"{', '.join(orders) or 'none'}"
+            )
+        self.repertoire, self.world = repertoire, repertoire.env
+        self.actions = ("stay", *orders)
+        self.orders: Order = jax.tree.map(lambda *x: jnp.stack(x), *orders.values())
+        self._act, self._judged = (
+            jax.jit(jax.vmap(f)) for f in (repertoire.act, repertoire.judged)
+        )
+        self._look = jax.jit(jax.vmap(repertoire.surveyor.looked, (0, 0, 0, 0, None)))
+        world = self.world
+        self.players, self.map_shape, self.wraps = world.players, world.map_shape, world.wraps
+        self.sheet, self.draws, self.view_spec = world.sheet, world.draws, world.view_spec
+        self.event_specs, self.gauge_specs = world.event_specs, world.gauge_specs
+        self.cooperation, self.recipes = world.cooperation, world.recipes
+        self.sources = world.sources
+
+    def defaults(self) -> Any:
+        """The world's numbers."""
+        return self.world.defaults()
+
+    def changed(self, params: Any, **changes: Any) -> Any:
+        """The world's numbers with some of them changed by name."""
+        return self.world.changed(params, **changes)
+
+    def number(self, params: Any, name: str) -> Any:
+        """One of the world's numbers by its name."""
+        return self.world.number(params, name)
+
+    def reset(self, key: Key[Array, ""], params: Any) -> OptionsState:
+        """The world as it starts, everybody with a first look around and no order."""
+        world = self.world.reset(key, params)
+        everybody = lambda tree: jax.tree.map(  # noqa: E731
+            lambda x: jnp.broadcast_to(x, (self.players, *x.shape)), tree
+        )
+        unknown, clock = everybody(self.repertoire.surveyor.unknown()), jnp.int32(0)
+        return OptionsState(
+            world=world,
+            clock=clock,
+            memory=self._looked(unknown, world, self.world.observe(world, params), clock),
+            order=everybody(jax.tree.map(lambda x: x[0], self.orders)),
+            running=everybody(self.repertoire.idle()),
+        )
+
+    def step(
+        self,
+        key: Key[Array, ""],
+        state: OptionsState,
+        actions: Int[Array, " players"],
+        params: Any,
+    ) -> tuple[OptionsState, Transition]:
+        """One step of the world under everybody's order."""
+        actions = lawful(actions, self.legal(state, params))
+        given = jax.tree.map(lambda x: x[jnp.maximum(actions - 1, 0)], self.orders)
+        begun = jax.tree.map(
+            lambda x: jnp.broadcast_to(x, (self.players,)), self.repertoire.begin()
+        )
+        order, running = merged(actions > 0, (given, begun), (state.order, state.running))
+        moves = jax.random.fold_in(key, random.PLAYER_MOVES)
+        keys = jax.vmap(lambda seat: jax.random.fold_in(moves, seat))(jnp.arange(self.players))
+        view, legal = self.world.observe(state.world, params), self.world.legal(state.world, params)
+        deeds, running = self._act(keys, view, legal, state.memory, order, running)
+        world, transition = self.world.step(key, state.world, deeds, params)
+        clock = state.clock + 1
+        view, legal = self.world.observe(world, params), self.world.legal(world, params)
+        memory = self._looked(state.memory, world, view, clock)
+        running = self._judged(view, legal, memory, order, running)
+        return OptionsState(world, clock, memory, order, running), transition
+
+    def _looked(
+        self, memory: MapMemory, world: Any, view: View, clock: Int[Array, ""]
+    ) -> MapMemory:
+        """Everybody's map after a look around."""
+        return self._look(memory, view, *self.world.poses(world), clock)
+
+    def observe(self, state: OptionsState, params: Any) -> View:
+        """The world's view."""
+        return self.world.observe(state.world, params)
+
+    def legal(self, state: OptionsState, params: Any) -> Bool[Array, "players actions"]:
+        """Any order for who is in play and has none to follow."""
+        in_play = self.world.legal(state.world, params)[:, 1:].any(1)
+        free = in_play & (state.running.status != Status.RUNNING)
+        return free[:, None] | (jnp.arange(len(self.actions)) == 0)[None]
+
+    def gauges(self, state: OptionsState, params: Any) -> dict[str, Any]:
+        """The world's levels."""
+        return self.world.gauges(state.world, params)
+
+    def overview(self, state: OptionsState, params: Any) -> Scene:
+        """The world's whole map."""
+        return self.world.overview(state.world, params)
+
+    def poses(self, state: OptionsState) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
+        """Where everybody stands and faces in the world."""
+        return self.world.poses(state.world)
+
+    def bounds(self) -> dict[str, Any]:
+        """The world's."""
+        return self.world.bounds()

@@ -1,0 +1,393 @@
+"""The skills there are: those for any world, and kinds of which worlds declare their own."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from sociarium.core.environment import STAY
+from sociarium.players.planning.aiming import Beam, Tool
+from sociarium.players.planning.map_memory import UNSEEN
+from sociarium.players.planning.sight import Sight
+from sociarium.players.planning.skill import NONE, Ask, Intent, Setting, Situation, Skill
+
+NEAR = 1  # whoever follows stays this near
+
+
+@dataclass(frozen=True)
+class Walker(Skill):
+    """A skill of worlds in which one can walk."""
+
+    def suits(self, setting: Setting) -> bool:
+        """Only where one can walk."""
+        return setting.gait is not None
+
+
+def shunned(setting: Setting, now: Situation) -> Bool[Array, "rows cols"]:
+    """What one would take by walking onto it, and was not told to."""
+    return setting.things.any_of(now.memory, setting.takes)
+
+
+def lasted(setting: Setting, now: Situation) -> Bool[Array, ""]:
+    """Whether the order has been followed for as many steps as it says, or as the limit allows."""
+    steps = jnp.where(now.order.steps > 0, now.order.steps, setting.limit)
+    return now.running.elapsed >= steps
+
+
+@dataclass(frozen=True)
+class GoTo(Walker):
+    """Walks to a place."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """A place."""
+        return ("place",)
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand there."""
+        cell, inside = setting.place(now.order)
+        return setting.intent(
+            valid=inside,
+            done=now.memory.cell == cell,
+            goal=setting.surveyor.spot(cell),
+            shun=shunned(setting, now),
+        )
+
+
+@dataclass(frozen=True)
+class Wait(Skill):
+    """Stays."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """A number of steps."""
+        return ("steps",)
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """Nothing, for a while."""
+        return setting.intent(
+            valid=now.order.steps > 0,
+            done=now.running.elapsed >= now.order.steps,
+            deed=jnp.int32(STAY),
+        )
+
+
+@dataclass(frozen=True)
+class Explore(Walker):
+    """Walks to where the unknown begins; where all is known, to what was seen longest ago."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """For how long."""
+        return ("steps",)
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To see what one has not seen."""
+        memory = now.memory
+        unseen, here = memory.known == UNSEEN, setting.surveyor.here(memory)
+        floor = ~unseen & ~setting.solid(memory)
+        longest = jnp.where(floor, memory.seen_at, jnp.iinfo(jnp.int32).max)
+        assert setting.gait is not None
+        blocked = setting.sight.blocked(now.view)
+        return setting.intent(
+            done=lasted(setting, now),
+            goal=floor & ~here & setting.within(unseen, 1),
+            fallback=floor & ~here & (longest == longest.min()),
+            shun=shunned(setting, now),
+            otherwise=setting.gait.stroll(blocked, setting.home, now.word),
+            looks=jnp.bool_(True),
+        )
+
+
+@dataclass(frozen=True)
+class Collect(Walker):
+    """Walks onto a thing to take it, and picks it up where the world has an action for that."""
+
+    taken: tuple[str, ...] = ()
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Which thing, if there are several."""
+        return ("thing",) if len(self.things(setting)) > 1 else ()
+
+    def things(self, setting: Setting) -> tuple[str, ...]:
+        """Those it is declared with, else all that can be taken; any ground of a strange world."""
+        pick = tuple(name for name in setting.things.names if f"pick {name}" in setting.actions)
+        return self.taken or setting.takes + pick or setting.things.grounds * setting.strange
+
+    def suits(self, setting: Setting) -> bool:
+        """Where there is something to take."""
+        return super().suits(setting) and bool(self.things(setting))
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand where one is known to lie, and to pick it up."""
+        names = self.things(setting)
+        number, thing, valid, lies = meant(setting, now, names)
+        pick = jnp.asarray([_number(setting, f"pick {name}") for name in names])[number]
+        able = now.legal[pick] & (pick != NONE)
+        there = (lies & setting.surveyor.here(now.memory)).any()
+        begun = now.running.elapsed > 0
+        return setting.intent(
+            valid=valid,
+            done=setting.things.taken(now.memory, thing) & begun,
+            hopeless=there & ~able,
+            deed=jnp.where(there & able, pick, NONE),
+            goal=lies,
+            shun=shunned(setting, now),
+        )
+
+
+@dataclass(frozen=True)
+class Avoid(Walker):
+    """Walks away until a player, or everything of a kind, is farther off than so many steps."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Whom or what, and how far."""
+        return ("player", "thing", "steps")
+
+    def things(self, setting: Setting) -> tuple[str, ...]:
+        """Anything."""
+        return setting.things.names
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To be farther away."""
+        cell, _, another = setting.seen(now)
+        number, known = chosen(now.order.thing, self.things(setting))
+        things = jnp.where(known, setting.things.where(now.memory, number), False)
+        threat = things | (setting.surveyor.spot(cell) & another)
+        close = setting.within(threat, now.order.steps)
+        here = setting.surveyor.here(now.memory)
+        return setting.intent(
+            valid=(another | known) & (now.order.steps > 0),
+            done=~(close & here).any() & here.any(),
+            goal=~close & (now.memory.known != UNSEEN),
+            fallback=~close,
+            shun=(threat | shunned(setting, now)),
+        )
+
+
+@dataclass(frozen=True)
+class Guard(Walker):
+    """Walks to a place and stays there; with a beam, strikes whoever comes within its reach."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """A place, and for how long."""
+        return ("place", "steps")
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand there, and to be alone."""
+        cell, inside = setting.place(now.order)
+        there = now.memory.cell == cell
+        strike, bears = jnp.int32(STAY), jnp.bool_(False)
+        if "zap" in setting.actions:
+            tool = ZAP.tool(setting.actions, setting.sight)
+            strike, bears = tool.aim(setting.sight.others(now.view), now.view, now.legal)
+        return setting.intent(
+            valid=inside,
+            done=there & lasted(setting, now),
+            deed=jnp.where(there, jnp.where(bears, strike, STAY), NONE),
+            goal=setting.surveyor.spot(cell),
+            shun=shunned(setting, now),
+        )
+
+
+@dataclass(frozen=True)
+class Follow(Walker):
+    """Keeps beside a player; goes to where it was last seen if it is out of sight."""
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Whom, and for how long."""
+        return ("player", "steps")
+
+    def suits(self, setting: Setting) -> bool:
+        """Where one sees who is who."""
+        return super().suits(setting) and setting.sight.seats > 1
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To be beside it."""
+        goal, lost, another = approached(setting, now)
+        return setting.intent(
+            valid=another,
+            done=lasted(setting, now),
+            hopeless=lost,
+            goal=goal,
+            shun=shunned(setting, now),
+        )
+
+
+@dataclass(frozen=True)
+class Aimed(Walker):
+    """Brings a beam to bear on a player or a thing, from as near as it has to be.
+
+    It ends with the first shot, or `until_gone` when a shot has removed what it was fired at.
+    """
+
+    action: str = ""
+    beam: tuple[int, int] = (3, 1)  # length and half-width
+    at: tuple[str, ...] = ()  # things; players if none
+    stops: tuple[str, ...] = ()  # what ends the beam, beside walls
+    until_gone: bool = True
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Whom; or what, if there is more than one kind."""
+        return (("thing",) if len(self.at) > 1 else ()) if self.at else ("player",)
+
+    def things(self, setting: Setting) -> tuple[str, ...]:
+        """What it is fired at."""
+        return self.at
+
+    def suits(self, setting: Setting) -> bool:
+        """Where there is such an action."""
+        known = self.action in setting.actions and (self.at or setting.sight.seats > 1)
+        return super().suits(setting) and bool(known)
+
+    def tool(self, actions: tuple[str, ...], sight: Sight) -> Tool:
+        """The beam, in a world with these actions and views."""
+        return Tool(Beam(actions.index(self.action), *self.beam), sight, self.stops)
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To have it in the beam, and to fire."""
+        tool = self.tool(setting.actions, setting.sight)
+        if self.at:
+            _, thing, valid, lies = meant(setting, now, self.at)
+            here = setting.surveyor.here(now.memory)
+            aside = setting.within(lies & here, 1)  # one cannot aim at what one stands on
+            goal, fallback, lost = lies & ~here, (lies | aside) & ~here, jnp.bool_(False)
+            code = jnp.asarray(setting.things.code)[thing]
+            target = setting.sight.ground(now.view).astype(jnp.int32) == code
+        else:
+            goal, lost, valid = approached(setting, now)
+            fallback, target = goal, setting.looking_at(now)
+        deed, bears = tool.aim(target, now.view, now.legal)
+        struck = now.running.last == tool.beam.action
+        if self.until_gone:
+            struck = struck & ~tool.strikes(target, now.view)
+        return setting.intent(
+            valid=valid,
+            done=struck,
+            hopeless=lost,
+            deed=jnp.where(bears, deed, NONE),
+            goal=goal,
+            fallback=fallback,
+            shun=shunned(setting, now),
+        )
+
+
+@dataclass(frozen=True)
+class At(Walker):
+    """Walks onto a thing and does what can be done there, once or for as long as it can be done.
+
+    `action` may name the thing, as in `pick {}`.
+    """
+
+    action: str = ""
+    layer: str = ""  # the plane whose codes are the things, where the action does not name them
+    again: bool = False
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Which thing."""
+        return ("thing",)
+
+    def things(self, setting: Setting) -> tuple[str, ...]:
+        """What the action can be done to."""
+        if self.layer:
+            return setting.things.of(self.layer)
+        return tuple(n for n in setting.things.names if self.action.format(n) in setting.actions)
+
+    def suits(self, setting: Setting) -> bool:
+        """Where it can be done to something."""
+        return super().suits(setting) and bool(self.things(setting))
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand on it, and then to act."""
+        names = self.things(setting)
+        number, _, valid, lies = meant(setting, now, names)
+        acts = [setting.actions.index(self.action.format(name)) for name in names]
+        action = jnp.asarray(acts)[number]
+        there = (lies & setting.surveyor.here(now.memory)).any()
+        able = there & now.legal[action]
+        acted = now.running.last == action
+        return setting.intent(
+            valid=valid,
+            done=acted & ~able if self.again else acted,
+            hopeless=there & ~able,
+            deed=jnp.where(able, action, NONE),
+            goal=lies,
+        )
+
+
+@dataclass(frozen=True)
+class Deed(Skill):
+    """Does one thing wherever one is; `verb` begins its actions.
+
+    Who cannot do it now gives up, or `waits` until it can.
+    """
+
+    verb: str = ""
+    waits: bool = False
+
+    def asks(self, setting: Setting) -> tuple[Ask, ...]:
+        """Which of the actions that begin alike."""
+        return ("thing",) if len(self.things(setting)) > 1 else ()
+
+    def things(self, setting: Setting) -> tuple[str, ...]:
+        """How the actions go on after the verb."""
+        named = (name.partition(" ") for name in setting.deeds)
+        return tuple(rest for verb, _, rest in named if verb == self.verb)
+
+    def suits(self, setting: Setting) -> bool:
+        """Where there is such an action."""
+        return bool(self.things(setting))
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To do it."""
+        names = self.things(setting)
+        number, valid = chosen(now.order.thing, names)
+        acts = [setting.actions.index(f"{self.verb} {name}".strip()) for name in names]
+        action = jnp.asarray(acts)[number]
+        return setting.intent(
+            valid=valid,
+            done=now.running.last == action,
+            hopeless=~now.legal[action] & (not self.waits),
+            deed=jnp.where(now.legal[action], action, STAY),
+        )
+
+
+def chosen(thing: Int[Array, ""], names: tuple[str, ...]) -> tuple[Int[Array, ""], Bool[Array, ""]]:
+    """Which of the names an order means, and whether it means any; the only one needs no naming."""
+    thing = jnp.where((thing == NONE) & (len(names) == 1), 0, thing)
+    return jnp.clip(thing, 0, len(names) - 1), (thing >= 0) & (thing < len(names))
+
+
+def meant(
+    setting: Setting, now: Situation, names: tuple[str, ...]
+) -> tuple[Int[Array, ""], Int[Array, ""], Bool[Array, ""], Bool[Array, "rows cols"]]:
+    """Which of the names an order means, its thing, if it means any, and where that lies."""
+    number, valid = chosen(now.order.thing, names)
+    thing = jnp.asarray(setting.things.numbered(names))[number]
+    return number, thing, valid, setting.things.where(now.memory, thing)
+
+
+def approached(
+    setting: Setting, now: Situation
+) -> tuple[Bool[Array, "rows cols"], Bool[Array, ""], Bool[Array, ""]]:
+    """Where to go for the ordered player, whether it is lost, and whether it is another at all."""
+    cell, in_sight, another = setting.seen(now)
+    spot = setting.surveyor.spot(cell)
+    goal = jnp.where(in_sight, setting.within(spot, NEAR) & ~spot, spot)
+    in_play = now.memory.cell < setting.surveyor.nowhere
+    lost = ~in_sight & (~spot.any() | (now.memory.cell == cell))
+    return goal, lost & in_play, another
+
+
+def _number(setting: Setting, action: str) -> int:
+    return setting.actions.index(action) if action in setting.actions else NONE
+
+
+ZAP = Aimed("zap", "Walk up to a player and zap it.", action="zap")
+ANYWHERE = (
+    GoTo("go_to", "Walk to a place, around what you would take by stepping on it."),
+    Collect("collect", "Walk to the nearest thing of a kind that you know of and take it."),
+    Avoid("avoid", "Walk away from a player or a kind of thing until it is farther off.", steps=3),
+    Guard("guard", "Walk to a place, stay there, and zap who comes near if you can."),
+    Follow("follow", "Keep beside a player."),
+    ZAP,
+    Explore("explore", "Go and see what you have not seen, or not for the longest time."),
+    Wait("wait", "Stay for some steps.", steps=1),
+)

@@ -1,0 +1,14 @@
+"""What a private package adds to Sociarium: entries that say where things live."""
+
+from sociarium.catalogue import CharterEntry, Entry
+
+NURSERY = Entry(
+    id="nursery-v0",
+    where="orchard_pack.nursery:Nursery",
+    players=2,
+    paper="",
+    summary="flowers in somebody else's garden",
+    cast="script:gardener*2",
+    kind="garden",
+)
+TITHE = CharterEntry("tithe", "orchard_pack.tithe:Tithe", "a tenth of all points goes to seat 0")
