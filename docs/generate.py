@@ -24,6 +24,7 @@ from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
 from sociarium.evaluation import cards
+from sociarium.evaluation.learned import Learned
 from sociarium.evaluation.schelling import CONDITIONS
 from sociarium.learning.dilemmas import DISCOUNTS
 from sociarium.learning.studies import STUDIES, Cell
@@ -299,7 +300,7 @@ def _waiting(cells: list[Cell], rows: list[tuple[Cell, dict[str, Any]]]) -> list
 def _result(cell: Cell, row: dict[str, Any]) -> str:
     learner = f"{cell.plan.algorithm}, `{cell.plan.preference}`"
     if "collective" in row:
-        told = [str(Estimate(**row["collective"])), f"{row['cooperation']:.2f}"]
+        told = [str(Estimate(**row["collective"])), Learned.told(row["cooperation"])]
     else:
         told = [f"unfinished, {row['done']:.0%}", ""]
     size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M"]

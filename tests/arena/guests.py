@@ -1,6 +1,7 @@
 """Players outside, good and bad, for tests of matches."""
 
 import asyncio
+import gzip
 import json
 import random
 import threading
@@ -75,12 +76,25 @@ class Stubborn(Walker):
     """Will not be cancelled."""
 
     async def decide(self, percept, deadline):
-        end = time.monotonic() + 5
-        while time.monotonic() < end:
+        while True:
             try:
                 await asyncio.sleep(0.01)
             except asyncio.CancelledError:
                 continue
+
+
+class Quitter(Walker):
+    """Wants to end the program."""
+
+    async def decide(self, percept, deadline):
+        raise SystemExit(3)
+
+
+class Speechless(Walker):
+    """Cannot say what it remembers."""
+
+    def snapshot(self):
+        return {"seen": {1, 2}}
 
 
 class Dead(Walker):
@@ -117,12 +131,15 @@ class Server(BaseHTTPRequestHandler):
         json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = {
             "/good": b'{"action": "forward"}',
+            "/plain": b'{"action": "forward"}',
             "/schema": b'{"action": 7, "run": "rm -rf"}',
             "/words": b"I think I go forward",
             "/deep": b"[" * 50_000,
             "/huge": b"[" + b" " * (10 << 20) + b"]",
             "/empty": b"",
         }.get(self.path, b"{}")
+        if self.path == "/plain" and "gzip" in self.headers["Accept-Encoding"]:
+            answer = gzip.compress(b'{"action": "forward"}')
         if self.path == "/slow":
             time.sleep(1.5)
         if self.path == "/hangup":
@@ -163,6 +180,13 @@ def serving(handler=Server):
 
 class Seated(Walker):
     """As a seat string makes it."""
+
+    def __init__(self, env, seat):
+        super().__init__(seat)
+
+
+class Errands(Errand):
+    """As a seat string makes it, walking by skills."""
 
     def __init__(self, env, seat):
         super().__init__(seat)

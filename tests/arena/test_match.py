@@ -13,16 +13,31 @@ from hypothesis import strategies as st
 
 import sociarium
 from sociarium.arena import clocks, ends
-from sociarium.arena.match import Match, cut
+from sociarium.arena.match import Match
+from sociarium.arena.past import cut
 from sociarium.arena.replay import Replay
 from sociarium.arena.rollout import rollout
 from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.patches import Draft, Message
-from tests.arena.guests import Dead, Errand, Hasty, Late, Liar, Stubborn, Talker, Walker, serving
+from sociarium.players.decision import Decision
+from tests.arena.guests import (
+    Dead,
+    Errand,
+    Hasty,
+    Late,
+    Liar,
+    Quitter,
+    Speechless,
+    Stubborn,
+    Talker,
+    Walker,
+    serving,
+)
 from tests.toys.meadow import Meadow
 
+GUESTS = Path(__file__).parent / "guests.py"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MEADOW = Meadow(players=3)
 VILLAGE = Society(MEADOW, NoCharter(), drafts=2)
@@ -147,6 +162,7 @@ def test_drafted_clauses_fine_whom_they_bind():
         (Late, "late"),
         (Stubborn, "late"),
         (Dead, "error"),
+        (Quitter, "error"),
         (Hasty, "error"),
         (Liar, "illegal"),
     ],
@@ -161,6 +177,77 @@ def test_bad_players_are_counted_and_never_stall_a_match(player, failure):
     assert Replay(MEADOW, kept).verify()
 
 
+class Pausing(Walker):
+    """Answers after a pause that it cannot be talked out of."""
+
+    async def decide(self, percept, deadline):
+        end = time.monotonic() + self.pause
+        while time.monotonic() < end:
+            try:
+                await asyncio.sleep(end - time.monotonic())
+            except asyncio.CancelledError:
+                continue
+        return await Walker(self.seed).decide(percept, deadline)
+
+
+@pytest.mark.parametrize("other", [0.0, 0.6])
+def test_whether_an_answer_is_late_does_not_depend_on_others(other):
+    guests = {0: Pausing(1, other), 1: Pausing(2, 0.4)}
+    played = match(guests=guests, steps=2, deadline=5.0)
+    played.guests[1].deadline = 0.2
+    played.run()
+    assert played.guests[1].failures == {"late": 2} and not played.guests[0].failures
+
+
+@pytest.mark.parametrize("seconds", ["nan", "0", "-1", "inf", "soon"])
+def test_deadlines_are_seconds_above_zero(seconds):
+    with pytest.raises(BadArgument, match="above 0"):
+        match(seats=f"random agent:http://127.0.0.1:9/x?deadline={seconds} random")
+    if seconds != "soon":
+        with pytest.raises(BadArgument, match="above 0"):
+            match(deadline=float(seconds))
+
+
+def test_what_could_not_be_recorded_is_refused_before_the_match():
+    with pytest.raises(BadArgument, match="seed"):
+        match(seed=-1)
+    with pytest.raises(BadArgument, match="seats"):
+        match(seats=f"random agent:http://127.0.0.1:9/{'x' * 600} random")
+
+
+def test_a_player_that_cannot_say_what_it_remembers_is_counted():
+    played = match(guests={0: Speechless(1)}, steps=3, save=lambda now: now.snapshot())
+    kept = played.run()
+    assert played.guests[0].failures == {"snapshot": 1}
+    again = match(guests={0: Speechless(1)}, steps=3)
+    again.retrace(kept)
+    with pytest.raises(CannotRead, match="seat 0"):
+        again.restore(played.snapshot())
+
+
+def test_texts_and_rows_of_a_match_are_bounded(monkeypatch):
+    monkeypatch.setattr("sociarium.arena.match.MOST_WRITTEN", 10)
+    played = match(VILLAGE, guests={0: Talker(1)}, steps=12)
+    kept = played.run()
+    assert len(kept.page.texts) == 2 and played.guests[0].failures["refused"] >= 2
+    monkeypatch.setattr("sociarium.arena.match.MOST_ROWS", 6)
+    kept = match(VILLAGE, guests={0: Walker(1)}, steps=12).run()
+    assert kept.page.ended == "full record" and len(kept) == 7
+
+
+def test_the_rules_are_told_with_the_first_question():
+    told = {seat: [] for seat in range(3)}
+
+    class Reader(Walker):
+        async def decide(self, percept, deadline):
+            told[percept.seat].append("rules" in percept.as_dict())
+            return await super().decide(percept, deadline)
+
+    guests = {seat: Reader(seat) for seat in range(3)}
+    match(guests=guests, steps=7, clock=clocks.clock("turns")).run()
+    assert told == {0: [True, False, False], 1: [True, False], 2: [True, False]}
+
+
 def test_a_liar_is_told_apart():
     played = match(VILLAGE, guests={1: Liar()}, steps=12)
     played.run()
@@ -171,6 +258,7 @@ def test_a_liar_is_told_apart():
     ("path", "failure"),
     [
         ("/good", ""),
+        ("/plain", ""),
         ("/schema", "malformed"),
         ("/words", "malformed"),
         ("/deep", "malformed"),
@@ -265,6 +353,20 @@ def test_in_real_time_the_world_waits_for_nobody_and_the_record_says_when_answer
     assert Replay(MEADOW, kept).verify()
 
 
+def test_real_time_does_not_catch_up_in_a_burst():
+    slow, times = Meadow(players=2), []
+
+    def tell(played, steps):
+        times.append(time.monotonic())
+        if played == 3:
+            time.sleep(0.5)
+
+    guests, clock = {0: Walker(1)}, clocks.clock("realtime:0.05")
+    Match(slow, "random", guests=guests, steps=12, clock=clock, tell=tell).run()
+    gaps = np.diff(times)
+    assert gaps[2] > 0.5 and np.median(gaps[3:]) > 0.04 and gaps[0] < 0.5
+
+
 def test_clocks_are_named():
     assert [str(clocks.clock(t)) for t in ("lockstep", "turns:3", "realtime:0.5")] == [
         "lockstep",
@@ -330,7 +432,8 @@ def stopped_and_resumed(make, at, steps):
     kept = asyncio.run(first.play(at))
     snapshot = first.snapshot()
     again = make()
-    again.retrace(kept, snapshot)
+    again.retrace(kept)
+    again.restore(snapshot)
     assert again.step == at
     return asyncio.run(again.play(steps))
 
@@ -346,6 +449,14 @@ def test_a_match_goes_on_bit_for_bit_from_any_step(at, kind):
         return match(VILLAGE, guests=villagers(), steps=30, clock=clocks.clock(kind))
 
     assert_same_play(stopped_and_resumed(make, at, 30), make().run())
+
+
+@pytest.mark.parametrize("guests", [{}, {0: Errand(3)}])
+def test_who_asks_a_match_to_stop_finds_it_stopped_after_the_step(guests):
+    asked = match(steps=30, guests=guests, tell=lambda played, steps: played >= 7 and asked.stop())
+    kept = asked.run()
+    assert len(kept) == 7 and not kept.page.ended
+    assert 7 in dict(kept.page.marks)
 
 
 def assert_same_play(one, other):
@@ -367,7 +478,8 @@ def test_a_fork_differs_only_from_the_fork_on(at, seat, with_guests):
     kept = asyncio.run(first.play(at))
     snapshot, whole = first.snapshot(), make().run()
     fork = make()
-    fork.retrace(cut(kept, at), snapshot)
+    fork.retrace(cut(kept, at))
+    fork.restore(snapshot)
     fork.reseat(seat, "idle")
     forked = fork.run()
     assert np.array_equal(forked.actions[:at], whole.actions[:at])
@@ -376,7 +488,8 @@ def test_a_fork_differs_only_from_the_fork_on(at, seat, with_guests):
     assert before == [p for p in whole.page.patches if p.step < at]
     assert Replay(VILLAGE, forked).verify()
     same = make()
-    same.retrace(cut(kept, at), snapshot)
+    same.retrace(cut(kept, at))
+    same.restore(snapshot)
     assert_same_play(same.run(), whole)
 
 
@@ -392,6 +505,84 @@ def test_a_fork_of_a_fork_can_be_retraced():
     assert again.table.chairs[1].kind == "idle"
     with pytest.raises(BadArgument, match="0 to 20"):
         cut(forked, 21)
+
+
+def test_a_fork_can_seat_an_agent_that_looks_around_and_uses_skills():
+    whole = match(VILLAGE, "random", steps=20).run()
+    fork = match(VILLAGE, "random", steps=20)
+    fork.retrace(cut(whole, 6))
+    fork.reseat(1, f"agent:{GUESTS}:Errands")
+    forked = fork.run()
+    assert fork.guests[1].decisions and not fork.guests[1].failures
+    assert forked.actions[6, 1] != 0  # its first errand leads somewhere at once
+    again = match(VILLAGE, "random", steps=20)
+    again.retrace(forked)
+    assert again.guests[1].decisions == fork.guests[1].decisions
+    back = match(VILLAGE, "random", steps=20)
+    back.retrace(cut(forked, 12), leaving={1})
+    back.reseat(1, "idle")
+    assert not back.guests and not back.run().actions[12:, 1].any()
+
+
+def test_in_turns_seats_can_change_hands():
+    def make():
+        guests = {0: Walker(1), 1: Walker(2)}
+        return match(guests=guests, steps=12, clock=clocks.clock("turns"))
+
+    kept = make().run()
+    for seat in (0, 1):
+        fork = make()
+        fork.retrace(cut(kept, 5))
+        fork.reseat(seat, "idle")
+        forked = fork.run()
+        assert [a.seat for a in forked.page.asked if a.asked >= 5] == [1 - seat] * 7
+    alone = make()
+    alone.retrace(cut(kept, 5))
+    alone.reseat(0, "idle")
+    alone.reseat(1, "idle")
+    assert len(alone.run()) == 12
+
+
+class Struck(Walker):
+    """Waits long or turns, so that it is interrupted by what others do to it."""
+
+    skilled = True
+
+    async def decide(self, percept, deadline):
+        self.count += 1
+        if self.count % 3:
+            return Decision(skill="wait", steps=25)
+        return Decision(action="turn left")
+
+
+def test_a_match_that_goes_on_knows_who_was_interrupted():
+    coins = sociarium.make("coins")
+
+    def make(**more):
+        return Match(coins, "script:defector", guests={0: Struck()}, steps=60, **more)
+
+    def told(now):
+        one = now.guests[0]
+        counted = one.decisions, dict(one.failures), len(one.events), now.clock.rounds
+        return one.status, one.pursues, *counted, tuple(now.tasks), tuple(now.asked)
+
+    states = {}
+    live = make(tell=lambda step, steps: states.__setitem__(step, told(live)))
+    kept = live.run()
+    assert any(not task.skill for task in kept.page.tasks)  # it was interrupted
+    for at in (5, 11, 16, 20, 23, 37, 52):
+        again = make()
+        again.retrace(cut(kept, at))
+        assert told(again) == states[at], at
+
+
+def test_failures_are_remembered_when_a_match_goes_on():
+    first = match(guests={0: Dead(1)}, steps=10)
+    kept = asyncio.run(first.play(6))
+    again = match(guests={0: Dead(1)}, steps=10)
+    again.retrace(kept)
+    again.run()
+    assert again.guests[0].failures == {"error": 10} and again.guests[0].decisions == 10
 
 
 def test_a_record_that_players_contradict_is_refused():

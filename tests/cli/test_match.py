@@ -112,7 +112,7 @@ def test_a_fork_shares_its_past(played, tmp_path):
     assert np.array_equal(whole.actions[:33], fork.actions[:33])
     assert not fork.actions[33:, 1].any() and len(fork) == 70
     sociarium("replay", tmp_path / "fork", "--verify")
-    assert json.loads((tmp_path / "fork" / "manifest.json").read_text())["forked_at"] == 33
+    assert json.loads((tmp_path / "fork" / "manifest.json").read_text())["forked"]["at"] == 33
     told = sociarium(
         *("fork", played, "--at", 3, "--seat", "idle", "--out", tmp_path / "x"), code=2
     )
@@ -129,12 +129,12 @@ def test_a_match_that_is_stopped_goes_on(played, tmp_path):
         env={**os.environ, "PYTHONPATH": path},
         cwd=tmp_path,
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background
     ) as process:
         until = time.monotonic() + 120
         while not (tmp_path / "run" / "play.episode").exists() and time.monotonic() < until:
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
     before = record.load(tmp_path / "run" / "play.episode")
     assert 0 < len(before) < 900 and not before.page.ended
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())

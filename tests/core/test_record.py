@@ -85,7 +85,7 @@ def test_what_is_no_episode_is_refused_with_words():
     assert "cut off" in refusal(packed(example())[:-3])
     assert "followed by something" in refusal(packed(example()) + b"more")
     assert "damaged" in refusal(MAGIC + LENGTH.pack(4) + b"abcd" + b"efgh")
-    assert "page" in refusal(framed(b"[]"))
+    assert "all of it" in refusal(framed(b"[]"))
     assert f"format {FORMAT}" in refusal(
         framed({**json.loads(example().page.model_dump_json()), "format": 2})
     )

@@ -52,7 +52,7 @@ def test_a_world_without_cooperation_has_returns_only(folder):
     env.cooperation = None
     found = learned(env, str(folder), SEEDS[:1], episodes=1)
     assert found.acts.tolist() == found.refusals.tolist() == [[0.0]]
-    assert found.cooperation == 0.0
+    assert found.cooperation is None and found.told(None) == ""
 
 
 def test_figures_by_hand():

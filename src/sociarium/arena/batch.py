@@ -12,7 +12,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, horizon, length_of, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, horizon, length_of, recorded, rows
 from sociarium.arena.seating import Population, places
 from sociarium.core import random
 from sociarium.core.environment import Environment
@@ -24,7 +24,6 @@ from sociarium.players.roster import Seat
 
 STEPS_AT_ONCE = 50  # between two reports of progress
 
-Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
 LANES, TIME_LANES, WHOLE = PartitionSpec("lanes"), PartitionSpec(None, "lanes"), PartitionSpec()
 
 
@@ -180,7 +179,7 @@ class _Film:
         part = jax.tree.map(lambda x: x[:length], part)
         self.over = bool(part.transition.truncated[-1] | part.transition.terminated[-1])
         self.rows += rows(env, part, first)
-        self.parts.append(eqx.tree_at(lambda kept: kept.transition.events, part, {}))
+        self.parts.append(part.without_events())
 
     def episode(
         self,

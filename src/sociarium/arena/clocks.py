@@ -1,7 +1,6 @@
 """Three ways in which time passes for players outside: by turns, in lockstep, in real time."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from sociarium.core.errors import BadArgument, UnknownName
 
@@ -19,7 +18,7 @@ class Clock:
         return "lockstep"
 
     def begin(self, seats: Sequence[int]) -> None:
-        """These are the seats of players outside."""
+        """These are the seats of players outside, from now on."""
         self.seats = list(seats)
 
     def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
@@ -37,14 +36,6 @@ class Clock:
     def passed(self, busy: Collection[int]) -> None:
         """A step has passed, after which these seats still pursue something."""
         self.rounds += 1
-
-    def snapshot(self) -> dict[str, Any]:
-        """Where it is, as plain values."""
-        return {"rounds": self.rounds}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Goes on from there."""
-        self.rounds = int(snapshot["rounds"])
 
 
 class Realtime(Clock):
@@ -72,29 +63,31 @@ class Turns(Clock):
         if bot_period < 1:
             raise BadArgument(f"bot_period is 1 or more; given {bot_period}")
         super().__init__()
-        self.bot_period, self.turn = bot_period, 0
+        self.bot_period = bot_period
+        self.turn = -1  # the seat that is moving
 
     def __str__(self) -> str:
         return f"turns:{self.bot_period}"
 
     def begin(self, seats: Sequence[int]) -> None:
-        """These are the seats of players outside, in the order of their turns."""
-        if not seats:
+        """These take turns, in this order; if the one whose turn it is has left, the next."""
+        if not seats and not self.seats:
             raise BadArgument("turns are taken by agents and people; here nobody is one")
         super().begin(seats)
+        if self.turn not in self.seats:
+            self._next()
 
     def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
         """Whoever's turn it is; who is out of play loses its turn."""
         for _ in self.seats:
-            seat = self.seats[self.turn]
-            if seat in in_play:
-                return [seat] if seat in free else []
+            if self.turn in in_play:
+                return [self.turn] if self.turn in free else []
             self._next()
         return []
 
     def moves(self) -> list[int]:
         """Whoever's turn it is."""
-        return [self.seats[self.turn]]
+        return [self.turn]
 
     def others_move(self, step: int) -> bool:
         """In every so many steps."""
@@ -102,21 +95,13 @@ class Turns(Clock):
 
     def passed(self, busy: Collection[int]) -> None:
         """The turn goes on while its skill does."""
-        if self.seats[self.turn] not in busy:
+        if self.turn not in busy:
             self._next()
 
     def _next(self) -> None:
-        self.turn = (self.turn + 1) % len(self.seats)
-        self.rounds += self.turn == 0
-
-    def snapshot(self) -> dict[str, Any]:
-        """Whose turn it is, and rounds so far."""
-        return {**super().snapshot(), "turn": self.turn}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Goes on from there."""
-        super().restore(snapshot)
-        self.turn = int(snapshot["turn"])
+        later = [seat for seat in self.seats if seat > self.turn]
+        self.rounds += not later
+        self.turn = next(iter(later or self.seats), -1)
 
 
 NAMES = ("lockstep", "turns", "realtime")

@@ -7,12 +7,9 @@ or talks nonsense is replaced by its fallback for a step, and counted; the match
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float
@@ -20,19 +17,29 @@ from jaxtyping import Float
 import sociarium
 from sociarium.arena.clocks import Clock, Realtime
 from sociarium.arena.ends import End, Moment
-from sociarium.arena.rollout import Kept, horizon, recorded, rows
+from sociarium.arena.guests import (
+    DEADLINE,
+    FORGOTTEN,
+    Absent,
+    Guest,
+    answered,
+    asked,
+    guest,
+    patience,
+)
+from sociarium.arena.past import Past
+from sociarium.arena.rollout import Kept, Tell, horizon, recorded, rows
 from sociarium.arena.seating import chairs_for
 from sociarium.arena.table import BY_SKILL, MOST, Seen, Standing, Table
 from sociarium.core import record as records
 from sociarium.core.environment import STAY, Environment
 from sociarium.core.episode import Episode, fingerprint
-from sociarium.core.errors import BadArgument, CannotRead, SociariumError
+from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.core.events import Row
 from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
-from sociarium.core.record import Asked, Page, Record, Task
+from sociarium.core.record import Asked, Record, Task
 from sociarium.players import agents, roster
-from sociarium.players.agents import BadAnswer
 from sociarium.players.decision import Decision
 from sociarium.players.percept import Heard, Offer, Percept, pose, witnessed
 from sociarium.players.planning.skill import Status
@@ -40,30 +47,12 @@ from sociarium.players.protocol import HostPlayer
 from sociarium.players.roster import Seat
 
 MARKED = 50  # every so many steps a hash of the state is kept
-SAVED = 100  # every so many steps the match is saved
-DEADLINE = 30.0  # seconds
-FALLBACKS = ("stay", "random", "again")
+SAVED, SAVED_AFTER = 100, 10.0  # steps and seconds, after each of which a match is saved
+MOST_WRITTEN = 1 << 22  # bytes of texts in one match
+MOST_ROWS = 150_000  # of questions, skills and patches in one match
 
-Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
 Journal = Callable[[dict[str, Any]], None]  # is told every decision, with its wall time
 Save = Callable[["Match"], Any]
-
-
-@dataclass
-class Guest:
-    """A player outside, and what it has not been told yet."""
-
-    player: HostPlayer
-    deadline: float = DEADLINE
-    fallback: str = "stay"
-    pursues: str = ""  # a skill
-    status: str = ""  # how its last skill ended
-    does: int = STAY  # in the coming step, unless it pursues something
-    score: float = 0.0
-    decisions: int = 0
-    events: list[Row] = field(default_factory=list)
-    messages: list[Heard] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
 
 
 class Match:
@@ -90,12 +79,12 @@ class Match:
         journal: Journal = lambda row: None,
         save: "Save | None" = None,
     ) -> None:
-        """Every SAVED steps, and at the end, the match is given to `save`."""
+        """`save` is given the match every SAVED steps or SAVED_AFTER seconds, and at the end."""
         chairs = chairs_for(env, seats) if isinstance(seats, str) else tuple(seats)
         self.env, self.clock, self.ends = env, clock or Clock(), tuple(ends)
         self.params = env.params() if params is None else params
         self.steps = horizon(self.params) if steps is None else steps
-        self.deadline, self.marked = deadline, marked
+        self.deadline, self.marked = patience(deadline), marked
         self.tell, self.journal, self.save = tell, journal, save
         given = {seat: Guest(player, deadline) for seat, player in (guests or {}).items()}
         named = {
@@ -108,7 +97,7 @@ class Match:
             env,
             chairs,
             tuple(self.guests),
-            skilled=any(getattr(g.player, "skilled", True) for g in self.guests.values()),
+            skilled=any(one.skilled for one in self.guests.values()),
             identity=(seed, 0, 0),
             params=self.params,
         )
@@ -119,15 +108,18 @@ class Match:
         self.kept: list[Kept] = []
         self.rows: list[Row] = []
         self.texts: list[str] = []
+        self._letters = 0  # bytes of texts
         self.patches: list[Patch] = []
         self.tasks: list[Task] = []
         self.asked: list[Asked] = []
         self.marks: dict[int, str] = {}
         self.ended = ""
+        self._stopping = False
         self._spent = 0.0  # seconds
         self._waiting: dict[int, tuple[int, float, asyncio.Task[Decision]]] = {}
         self._seen: Seen | None = None
         self._mark()
+        self.record()  # refuses now what could not be recorded later
 
     @property
     def step(self) -> int:
@@ -135,32 +127,50 @@ class Match:
         return len(self.kept)
 
     def run(self) -> Record:
-        """Plays to the end."""
-        return asyncio.run(self.play())
+        """Plays to the end, and waits for nobody who is still thinking then."""
+        loop = asyncio.new_event_loop()
+        try:
+            return loop.run_until_complete(self.play())
+        finally:
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.set_exception_handler(lambda loop, context: None)
+            loop.close()
+
+    def stop(self) -> None:
+        """Ends after the step that is being played; the match can be taken up again."""
+        self._stopping = True
 
     async def play(self, until: int | None = None) -> Record:
-        """Plays to the end, or to a step at which the match can be taken up again."""
+        """Plays to the end, to a step at which the match can be taken up again, or to a stop."""
         until = self.steps if until is None else min(until, self.steps)
-        began, first, spent = time.monotonic(), self.step, self._spent
         tick = self.clock.tick if isinstance(self.clock, Realtime) else 0.0
+        if tick and self.guests:
+            self.table.go(self.standing, [STAY] * len(self.guests))  # compiles it
+        began, spent = time.monotonic(), self._spent
+        due = saved = began
         try:
-            while not self.ended and self.step < until:
+            while not (self.ended or self._stopping) and self.step < until:
                 if not self.guests:
                     self._go_on(until - self.step)
                 else:
                     await self._hear()
                     self._go()
                     if tick:
-                        due = began + (self.step - first) * tick
-                        await asyncio.sleep(max(0.0, due - time.monotonic()))
-                self._spent = spent + time.monotonic() - began
+                        due = max(due + tick, time.monotonic())
+                        await asyncio.sleep(due - time.monotonic())
+                now = time.monotonic()
+                self._spent = spent + now - began
                 self.tell(self.step, self.steps)
-                if self.save is not None and self.step % SAVED == 0:
+                if self.save and (self.step % SAVED == 0 or now - saved > SAVED_AFTER):
                     self.save(self)
+                    saved = now
         finally:
             for _, _, task in self._waiting.values():
                 task.cancel()
             self._waiting.clear()
+            self._stopping = False
             for each in self.guests.values():
                 if isinstance(each.player, agents.Remote):
                     await each.player.close()
@@ -211,6 +221,7 @@ class Match:
             score=one.score,
             status=one.status,
             skills=self._skills,
+            first=not one.decisions,
         )
 
     async def _hear(self) -> None:
@@ -219,7 +230,7 @@ class Match:
             one.does = STAY
         for seat in self.clock.asks(*self._free()):
             one = self.guests[seat]
-            ask = _asked(one.player, self.percept(seat), one.deadline)
+            ask = asked(one.player, self.percept(seat), one.deadline)
             self._waiting[seat] = (self.step, time.monotonic(), asyncio.ensure_future(ask))
             one.events, one.messages = [], []
         if self.clock.waits:
@@ -228,10 +239,10 @@ class Match:
             await asyncio.sleep(0)
         now = time.monotonic()
         for seat in sorted(self._waiting):
-            asked, since, task = self._waiting[seat]
+            step, since, task = self._waiting[seat]
             if task.done() or now - since >= self.guests[seat].deadline:
                 del self._waiting[seat]
-                self._commit(seat, asked, now - since, task)
+                self._commit(seat, step, now - since, task)
 
     def _free(self) -> tuple[set[int], set[int]]:
         """The seats that pursue nothing, and those that are in play."""
@@ -247,11 +258,11 @@ class Match:
             if patience > 0:
                 await asyncio.wait([task], timeout=patience)
 
-    def _commit(self, seat: int, asked: int, seconds: float, task: asyncio.Task[Decision]) -> None:
+    def _commit(self, seat: int, step: int, seconds: float, task: asyncio.Task[Decision]) -> None:
         """What a player answered becomes its action, its skill and what it writes."""
         one = self.guests[seat]
         one.decisions, one.status = one.decisions + 1, ""
-        failure, why, answer = _answer(task)
+        failure, why, answer = answered(task)
         if answer is not None:
             failure, why = self._obeyed(seat, answer)
         if failure:
@@ -262,11 +273,11 @@ class Match:
             if refused:
                 one.failures["refused"] += 1
                 failure, why = failure or "refused", why or refused
-        self.asked.append(Asked(seat=seat, asked=asked, landed=self.step, failure=failure))
+        self.asked.append(Asked(seat=seat, asked=step, landed=self.step, failure=failure))
         self.journal(
             {
                 "seat": seat,
-                "asked": asked,
+                "asked": step,
                 "landed": self.step,
                 "decision": answer and answer.model_dump(mode="json", exclude_none=True),
                 "failure": failure,
@@ -305,18 +316,17 @@ class Match:
         self.tasks.append(Task(step=self.step, seat=seat, skill=skill, arguments=arguments))
 
     def _fallback(self, seat: int) -> int:
-        one, place = self.guests[seat], self.table.hosts.index(seat)
-        legal = np.flatnonzero(self._look().legal[place])
-        if one.fallback == "again" and self.kept:
-            last = int(self.kept[-1].actions[seat])
-            return last if last in legal else STAY
-        if one.fallback == "random":
-            drawn = np.random.default_rng((self.table.identity[0], self.step, seat))
-            return int(drawn.choice(legal))
-        return STAY
+        legal = np.flatnonzero(self._look().legal[self.table.hosts.index(seat)])
+        last = int(self.kept[-1].actions[seat]) if self.kept else STAY
+        drawn = (self.table.identity[0], self.step, seat)
+        return self.guests[seat].falls_back_on(legal, last, drawn)
 
     def _written(self, seat: int, answer: Decision) -> str:
-        """Applies what an answer writes; what the society cannot hold is refused, with why."""
+        """Applies what an answer writes; what cannot be held is refused, with why."""
+        if answer.say is not None:
+            self._letters += len(answer.say.text.encode())
+            if self._letters > MOST_WRITTEN:
+                return f"the texts of a match have at most {MOST_WRITTEN} bytes"
         for patch in answer.writes(self.step, seat, len(self.texts)):
             try:
                 self.standing = self.table.apply(self.standing, patch)
@@ -366,7 +376,7 @@ class Match:
         self.standing, self._seen = after, None
         happened = rows(self.env, kept, step)
         self.rows += happened
-        self.kept.append(_without_events(kept))
+        self.kept.append(kept.without_events())
         if self.guests:
             self._told(happened, kept, statuses)
         if self.step % self.marked == 0:
@@ -399,7 +409,9 @@ class Match:
             in_play=int(kept.in_play.sum()),
             gauges={name: float(level) for name, level in kept.gauges.items()},
         )
-        return next(filter(None, (end(now) for end in self.ends)), "")
+        if len(self.asked) + len(self.tasks) + len(self.patches) > MOST_ROWS:
+            return "full record"
+        return printable(next(filter(None, (end(now) for end in self.ends)), ""))
 
     def _mark(self) -> None:
         self.marks[self.step] = fingerprint(jax.device_get(self.standing.state))
@@ -446,60 +458,65 @@ class Match:
         """What is remembered outside the compiled step, as plain values."""
         return {
             "step": self.step,
-            "clock": self.clock.snapshot(),
-            "players": {str(seat): one.player.snapshot() for seat, one in self.guests.items()},
+            "seconds": self._spent,
+            "players": {str(seat): one.remembers() for seat, one in self.guests.items()},
         }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Gives players outside what they remembered at this step."""
+        self._spent = float(snapshot["seconds"])
+        for seat, one in self.guests.items():
+            remembered = snapshot["players"].get(str(seat))
+            if remembered == FORGOTTEN:
+                raise CannotRead(f"the agent in seat {seat} could not say what it remembered")
+            one.player.restore(remembered)
 
     # Taking it up again.
 
-    def retrace(self, kept: Record, snapshot: dict[str, Any] | None = None) -> None:
-        """Plays a record again, then goes on from its end; `snapshot` is of that moment.
+    def retrace(self, kept: Record, leaving: Collection[int] = ()) -> None:
+        """Plays a record again, to go on from its end.
 
         Pure players think again what they thought, so that they remember what they did; should one
-        decide otherwise, or the state come out differently, the record is refused.
+        decide otherwise, or the state come out differently, the record is refused. Players outside
+        do what is recorded; those of the past, and those `leaving` now, are not even called up.
         """
-        page, marks = kept.page, dict(kept.page.marks)
+        page, marks, past = kept.page, dict(kept.page.marks), Past(kept.page)
         self.texts = list(page.texts)
+        self._letters = sum(len(text.encode()) for text in self.texts)
         stops = sorted({page.steps, *(patch.step for patch in page.patches), *marks})
         while True:
             now = self.step
             if now in marks and marks[now] != fingerprint(jax.device_get(self.standing.state)):
                 raise CannotRead(f"the record comes out differently at step {now}")
-            self._retrace_writes(page)
+            for change in past.changes(now):
+                away = not past.stays(change) or change.seat in leaving
+                self.reseat(change.seat, change.player, Absent() if away else None)
             if now == page.steps:
                 break
             if self.guests:
-                self._retrace_step(kept.actions[now])
+                self._retrace_step(past, kept.actions[now])
             else:
                 self._go_on(min(stop for stop in stops if stop > now) - now)
             done = np.stack([one.actions for one in self.kept[now:]])
             if not np.array_equal(done, kept.actions[now : now + len(done)]):
                 raise CannotRead(f"the players decide otherwise than recorded after step {now}")
-        self.tasks, self.asked = list(page.tasks), list(page.asked)
-        if snapshot is not None:
-            self.clock.restore(snapshot["clock"])
-            for seat, remembered in snapshot["players"].items():
-                if int(seat) in self.guests:
-                    self.guests[int(seat)].player.restore(remembered)
 
-    def _retrace_writes(self, page: Page) -> None:
-        """Who was asked, what was written and which skills were taken up before this step."""
-        for asked in page.asked:
-            if asked.asked == self.step:
-                self.guests[asked.seat].events, self.guests[asked.seat].messages = [], []
-            if asked.landed == self.step:
-                one = self.guests[asked.seat]
-                one.decisions, one.status = one.decisions + 1, ""
-        for patch in page.patches:
-            if patch.step == self.step:
-                self._repeat(patch)
-        for task in page.tasks:
-            if task.step == self.step:
-                self._pursue(task.seat, task.skill, task.arguments)
-
-    def _retrace_step(self, actions: np.ndarray) -> None:
-        """A step in which players outside do what is recorded."""
+    def _retrace_step(self, past: Past, actions: np.ndarray) -> None:
+        """A step in which players outside are asked, answer, write and do what is recorded."""
         self.clock.asks(*self._free())
+        for seat in past.asked(self.step):
+            one = self._guest(seat)
+            one.events, one.messages = [], []
+        for answer, tasks, patches in past.answers(self.step):
+            one = self._guest(answer.seat)
+            one.decisions, one.status = one.decisions + 1, ""
+            one.failures.update([answer.failure] if answer.failure else [])
+            self.asked.append(answer)
+            for task in tasks:
+                self._pursue(task.seat, task.skill, task.arguments)
+            for patch in patches:
+                self.standing = self.table.apply(self.standing, patch)
+                self._delivered(patch)
         moving = self.clock.moves()
         chosen = [
             BY_SKILL if one.pursues and seat in moving else int(actions[seat])
@@ -507,85 +524,26 @@ class Match:
         ]
         self._take(chosen)
 
-    def _repeat(self, patch: Patch) -> None:
-        if isinstance(patch, NewPlayer):
-            self.reseat(patch.seat, patch.player)
-        else:
-            self.standing = self.table.apply(self.standing, patch)
-            self._delivered(patch)
+    def _guest(self, seat: int) -> Guest:
+        if seat not in self.guests:
+            raise CannotRead(f"the player in seat {seat} was asked, and is none that can be")
+        return self.guests[seat]
 
-    def reseat(self, seat: int, player: str) -> None:
-        """Somebody else sits in a seat from now on."""
-        (chair,) = roster.parse(player)
-        outside = chair.kind == roster.AGENT
-        self.table, self.standing = self.table.reseated(self.standing, seat, chair, outside)
-        self._skills = _offers(self.table)
+    def reseat(self, seat: int, player: str, who: HostPlayer | None = None) -> None:
+        """Somebody else sits in a seat from now on; `who`, if the player is not to be called up."""
+        chair = roster.chair(player)
         self.guests.pop(seat, None)
-        if outside:
-            self.guests[seat] = guest(chair, self.env, seat, self.deadline)
-            self.guests = dict(sorted(self.guests.items()))
+        if chair.kind == roster.AGENT:
+            sits = Guest(who) if who else guest(chair, self.env, seat, self.deadline)
+            self.guests = dict(sorted({**self.guests, seat: sits}.items()))
+        skilled = any(one.skilled for one in self.guests.values())
+        self.table, self.standing = self.table.reseated(
+            self.standing, seat, chair, tuple(self.guests), skilled
+        )
+        self._skills = _offers(self.table)
         self.clock.begin(tuple(self.guests))
         self._seen = None
         self.patches.append(NewPlayer(step=self.step, seat=seat, player=plain(str(chair))))
-
-
-def guest(chair: Seat, env: Environment[Any, Any], seat: int, deadline: float) -> Guest:
-    """The player outside that a chair names, with its own deadline and fallback if it has them."""
-    options = dict(chair.options)
-    fallback = options.pop("fallback", "stay")
-    if fallback not in FALLBACKS:
-        raise BadArgument(f"fallback is one of {', '.join(FALLBACKS)}; given {fallback!r}")
-    try:
-        deadline = float(options.pop("deadline", deadline))
-    except ValueError:
-        raise BadArgument(f"deadline of {chair} must be a number of seconds") from None
-    return Guest(agents.agent(chair.ref, env, seat, **options), deadline, fallback)
-
-
-def cut(kept: Record, step: int) -> Record:
-    """The record up to a step: what was done before it, and nothing that was written at it."""
-    if not 0 <= step <= len(kept):
-        raise BadArgument(f"the record has steps 0 to {len(kept)}; given {step}")
-    page: Page = kept.page
-    return Record(
-        page=page.model_copy(
-            update={
-                "steps": step,
-                "ended": "",
-                "patches": tuple(p for p in page.patches if p.step < step),
-                "tasks": tuple(t for t in page.tasks if t.step < step),
-                "asked": tuple(a for a in page.asked if a.landed < step),
-                "marks": tuple(m for m in page.marks if m[0] <= step),
-            }
-        ),
-        actions=kept.actions[:step],
-    )
-
-
-async def _asked(player: HostPlayer, percept: Percept, deadline: float) -> Decision:
-    """Asks within a task of its own, where whatever goes wrong is the player's failure."""
-    return await player.decide(percept, deadline)
-
-
-def _answer(task: asyncio.Task[Decision]) -> tuple[str, str, Decision | None]:
-    """What came of asking: a failure and why, or the decision."""
-    if not task.done():
-        task.cancel()
-        task.add_done_callback(lambda late: late.cancelled() or late.exception())
-        return "late", "no answer before the deadline", None
-    if task.cancelled():
-        return "error", "the player gave up", None
-    error = task.exception()
-    if isinstance(error, BadAnswer):
-        return "malformed", str(error), None
-    if isinstance(error, TimeoutError):
-        return "late", str(error), None
-    if error is not None:
-        return "error", f"{type(error).__name__}: {error}", None
-    answer = task.result()
-    if not isinstance(answer, Decision):
-        return "malformed", f"answered with {type(answer).__name__}", None
-    return "", "", answer
 
 
 def _offers(table: Table) -> tuple[Offer, ...]:
@@ -597,7 +555,3 @@ def _offers(table: Table) -> tuple[Offer, ...]:
         Offer(one.name, one.asks(setting), one.things(setting), one.says)
         for one in table.repertoire.skills
     )
-
-
-def _without_events(kept: Kept) -> Kept:
-    return eqx.tree_at(lambda k: k.transition.events, kept, {})

@@ -7,29 +7,28 @@ at some steps; `task.toml` is the world, where it is one of your own.
 
 import dataclasses
 import json
-import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sociarium.arena import clocks, ends
-from sociarium.arena.match import DEADLINE, Match, Tell, cut
+from sociarium.arena.guests import DEADLINE, Absent
+from sociarium.arena.match import SAVED, Match
+from sociarium.arena.past import cut
 from sociarium.arena.replay import world_of
+from sociarium.arena.rollout import Tell
 from sociarium.core import disk, record
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
-from sociarium.core.manifest import (
-    MANIFEST,
-    devices,
-    git_hash,
-    plain,
-    read_manifest,
-    timestamp,
-    versions,
-)
-from sociarium.core.record import Record, own_task
+from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
+from sociarium.core.patches import NewPlayer
+from sociarium.core.record import Record, own_task, plain_name
+from sociarium.players import roster
+from sociarium.players.protocol import HostPlayer
+from sociarium.players.roster import Seat
 
 EPISODE, DECISIONS, TIMING, SNAPSHOTS = (
     "play.episode",
@@ -51,16 +50,18 @@ class Terms:
     def match(
         self,
         env: Environment[Any, Any],
-        seats: str,
+        seats: str | Sequence[Seat],
         seed: int,
         tell: Tell,
         folder: "MatchFolder | None" = None,
+        guests: Mapping[int, HostPlayer] | None = None,
     ) -> Match:
         """A match on these terms, before its first step; a folder keeps it, if there is one."""
         gauges = [spec.name for spec in env.gauge_specs]
         return Match(
             env,
             seats,
+            guests=guests,
             seed=seed,
             clock=clocks.clock(self.clock),
             ends=[ends.end(text, gauges) for text in self.ends],
@@ -76,10 +77,10 @@ class MatchFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._answers: list[bytes] = []  # to be written with the next record
+        self._times: list[bytes] = []
 
-    def begin(
-        self, world: str, seats: str, seed: int, terms: Terms, forked_at: int | None = None
-    ) -> None:
+    def begin(self, world: str, seats: str, seed: int, terms: Terms, forked: Any = None) -> None:
         """A new match; a folder that holds one already is refused."""
         if (self.path / MANIFEST).exists():
             raise BadArgument(
@@ -89,44 +90,50 @@ class MatchFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             task = own_task(world)
             if task:
-                shutil.copyfile(re.split(r"[?+]", world)[0], self.path / task)
+                shutil.copyfile(plain_name(world), self.path / task)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         config = {"world": world, "seats": seats, "seed": seed, **asdict(terms)}
-        self._write(
-            {
-                "config": plain(config),
-                "forked_at": forked_at,
-                "seeds": [seed],
-                "versions": versions(),
-                "devices": devices(),
-                "git": git_hash(),
-                "started": timestamp(),
-                "finished": False,
-            }
-        )
+        self._write({**begun(config, [seed]), "forked": plain(forked)})
 
     @property
     def terms(self) -> Terms:
         """What was agreed before the match."""
-        config = read_manifest(self.path)["config"]
-        return Terms(config["clock"], tuple(config["ends"]), config["steps"], config["deadline"])
+        config = self._config()
+        try:
+            ends = tuple(str(end) for end in config["ends"])
+            return Terms(str(config["clock"]), ends, config["steps"], float(config["deadline"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CannotRead(f"{self.path} lacks terms of a match ({error})") from error
+
+    def _config(self) -> dict[str, Any]:
+        config = read_manifest(self.path).get("config")
+        if not isinstance(config, dict):
+            raise CannotRead(f"{self.path} is no folder of a match")
+        return config
 
     def journal(self, row: dict[str, Any]) -> None:
         """Notes a decision; how long it took is noted elsewhere, since that is never the same."""
-        taken = {name: row[name] for name in ("seat", "asked", "seconds")}
+        taken = {name: row[name] for name in ("seat", "asked", "landed", "seconds")}
         answer = {name: value for name, value in row.items() if name != "seconds"}
-        disk.append(self.path / DECISIONS, json.dumps(answer).encode() + b"\n")
-        disk.append(self.path / TIMING, json.dumps(taken).encode() + b"\n")
+        self._answers.append(json.dumps(answer).encode() + b"\n")
+        self._times.append(json.dumps(taken).encode() + b"\n")
 
     def save(self, match: Match) -> Record:
         """The record so far, and what players outside remember now."""
         kept = match.record()
-        record.save(self.path / EPISODE, kept)
+        for name, rows in ((DECISIONS, self._answers), (TIMING, self._times)):
+            if rows:
+                disk.append(self.path / name, b"".join(rows))
+            rows.clear()
         if match.guests:
-            file = self.path / SNAPSHOTS / f"step-{match.step:08d}.json"
+            file = self._remembered_at(match.step)
             file.parent.mkdir(exist_ok=True)
             disk.replace(file, json.dumps(match.snapshot()).encode() + b"\n")
+        record.save(self.path / EPISODE, kept)
+        for step in self._known():
+            if step % SAVED and step < match.step:
+                self._remembered_at(step).unlink()
         self._write(
             {
                 **read_manifest(self.path),
@@ -143,64 +150,109 @@ class MatchFolder:
         """What was played."""
         return record.load(self.path / EPISODE)
 
-    def retraced(
-        self,
-        step: int | None,
-        tell: Tell,
-        trusted: bool,
-        terms: Terms | None = None,
-        to: "MatchFolder | None" = None,
-    ) -> Match:
-        """The match as it was before a step, the last if none is given, to be played on.
-
-        It goes on in this folder and on its terms unless others are given.
-        """
+    def resumed(self, tell: Tell, trusted: bool, found: Mapping[int, str]) -> Match:
+        """The match where it was left; `found` says where the players of some seats are now."""
         kept = self.record()
-        kept = cut(kept, len(kept) if step is None else step)
-        if not trusted and any(seat.startswith("agent:") for seat in _players(kept)):
-            raise BadArgument(
-                "agents sit in this match, which would be called again; if you know where the "
-                "folder comes from, say --trust"
-            )
-        env, page = world_of(kept, self.path, trusted=True), kept.page
-        terms, seats = terms or self.terms, " ".join(page.seats)
-        match = terms.match(env, seats, page.seed, tell, to or self)
-        match.retrace(kept, self._snapshot(match, len(kept)))
+        match = self._retraced(kept, self.terms, tell, trusted, found=found)
+        for name in (DECISIONS, TIMING):
+            self._forget(name, len(kept))
         return match
 
     def forked(
         self,
         to: "MatchFolder",
         step: int,
-        changes: Sequence[tuple[int, str]],
+        changes: Mapping[int, str],
         steps: int | None,
         tell: Tell,
         trusted: bool,
     ) -> Match:
         """The match as it was before a step, with others in some seats, in a folder of its own."""
         terms = self.terms if steps is None else dataclasses.replace(self.terms, steps=steps)
-        match = self.retraced(step, tell, trusted, terms, to)
-        for seat, player in changes:
-            if not 0 <= seat < match.env.players:
-                raise BadArgument(f"seats are 0 to {match.env.players - 1}; given {seat}")
+        kept, config = cut(self.record(), step), self._config()
+        for seat in changes:
+            if seat >= kept.page.players:
+                raise BadArgument(f"seats are 0 to {kept.page.players - 1}; given {seat}")
+        match = self._retraced(kept, terms, tell, trusted, to=to, leaving=changes)
+        for seat, player in changes.items():
             match.reseat(seat, player)
-        config = read_manifest(self.path)["config"]
-        task = own_task(config["world"])
-        world = str(self.path / task) if task else config["world"]
-        to.begin(world, config["seats"], config["seed"], terms, forked_at=step)
+        task = own_task(kept.page.env)
+        world = str(self.path / task) + kept.page.env.removeprefix(task) if task else kept.page.env
+        forked = {"from": self.path, "at": step, "seats": changes}
+        to.begin(world, str(config.get("seats", "")), kept.page.seed, terms, forked)
         return match
 
-    def _snapshot(self, match: Match, step: int) -> dict[str, Any] | None:
-        file = self.path / SNAPSHOTS / f"step-{step:08d}.json"
+    def _retraced(
+        self,
+        kept: Record,
+        terms: Terms,
+        tell: Tell,
+        trusted: bool,
+        *,
+        to: "MatchFolder | None" = None,
+        leaving: Collection[int] = (),
+        found: Mapping[int, str] = MappingProxyType({}),
+    ) -> Match:
+        """The match at the end of a record, for those who stay; it goes on in this folder or `to`.
+
+        Whoever sat there once and does not stay is not called up.
+        """
+        page = kept.page
+        sits = {seat: found.get(seat, name) for seat, name in enumerate(page.seats)}
+        changed = {p.seat: p.player for p in page.patches if isinstance(p, NewPlayer)}
+        chairs = {seat: roster.chair(name) for seat, name in sits.items()}
+        stays = {**chairs, **{seat: roster.chair(name) for seat, name in changed.items()}}
+        called = [str(who) for seat, who in stays.items() if seat not in leaving and outside(who)]
+        called += [end for end in terms.ends if end.startswith("custom:")]
+        if called and not trusted:
+            raise BadArgument(
+                f"this match calls {', '.join(called)}; if you know where the folder comes from, "
+                "say --trust"
+            )
+        env = world_of(kept, self.path, trusted)
+        away = {*leaving, *changed}
+        guests = {s: Absent() for s, who in chairs.items() if s in away and outside(who)}
+        for seat, who in chairs.items():
+            file = roster.file_of(who)
+            if seat not in guests and file and not Path(file).exists():
+                raise CannotRead(
+                    f"{file}, for seat {seat}, is not here, and records hold no paths of a machine;"
+                    f" go where the match was begun, or say where it is: --seat {seat}={who}"
+                )
+        match = terms.match(env, tuple(chairs.values()), page.seed, tell, to or self, guests)
+        match.retrace(kept, leaving)
+        match.restore(self._snapshot(match))
+        return match
+
+    def _snapshot(self, match: Match) -> dict[str, Any]:
+        file = self._remembered_at(match.step)
         if file.exists():
-            return json.loads(file.read_bytes())
+            try:
+                remembered = json.loads(file.read_bytes())
+                return {"seconds": remembered["seconds"], "players": dict(remembered["players"])}
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                raise CannotRead(f"{file} is damaged ({error})") from error
         if all(one.player.snapshot() is None for one in match.guests.values()):
-            return None
-        known = sorted(int(f.stem[5:]) for f in (self.path / SNAPSHOTS).glob("step-*.json"))
+            return {"seconds": 0.0, "players": {}}
         raise CannotRead(
-            f"what the agents remembered is known at the steps {known}, not at {step}; choose one "
-            "of those, or give their seats to others"
+            f"what the agents remembered is known at the steps {self._known()}, not at "
+            f"{match.step}; choose one of those, or give their seats to others"
         )
+
+    def _remembered_at(self, step: int) -> Path:
+        return self.path / SNAPSHOTS / f"step-{step:08d}.json"
+
+    def _known(self) -> list[int]:
+        """The steps at which it is known what agents remembered."""
+        files = (self.path / SNAPSHOTS).glob("step-*.json")
+        return sorted(int(file.stem[5:]) for file in files if file.stem[5:].isdigit())
+
+    def _forget(self, name: str, step: int) -> None:
+        """Rows about steps that are played again."""
+        file = self.path / name
+        if file.exists():
+            rows = file.read_bytes().splitlines(True)
+            disk.replace(file, b"".join(r for r in rows if json.loads(r)["landed"] < step))
 
     def _write(self, manifest: Mapping[str, Any]) -> None:
         disk.replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
@@ -216,7 +268,6 @@ def results(match: Match) -> dict[str, Any]:
     }
 
 
-def _players(kept: Record) -> list[str]:
-    """Everybody who sits or sat in the match."""
-    changed = [patch.player for patch in kept.page.patches if patch.kind == "seat"]
-    return [*kept.page.seats, *changed]
+def outside(chair: Seat) -> bool:
+    """Whether the player of a chair is called from outside compiled code."""
+    return chair.kind == roster.AGENT

@@ -1,7 +1,8 @@
 """An episode again, from its record: the same states, bit for bit, without asking anybody."""
 
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,19 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, filmed, recorded, rows
+from sociarium.arena.screening import shown
 from sociarium.charters.society import Society
 from sociarium.core import random, record
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode, fingerprint
 from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.patches import NewPlayer
-from sociarium.core.record import Record, own_task
+from sociarium.core.record import Record, own_task, plain_name
 
 AT_ONCE = 50  # steps
-MOST_PLAYERS, MOST_STEPS, MOST_NUMBER = 4096, 100_000, 256  # that a stranger's file may ask for
-
-Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
+# What a stranger's file may ask for.
+MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER = 4096, 100_000, 1 << 17, 256
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,40 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
     """
     page = kept.page
     name = page.env
-    base, task = re.split(r"[?+]", name)[0], own_task(name)
+    base, task = plain_name(name), own_task(name)
     if task:
         if base != task:
             raise CannotRead(f"the episode's world is a file, but not {task} beside it")
         name = str(folder / task) + name.removeprefix(base)
-    sizes = [int(number) for number in re.findall(r"\d+", name.partition("?")[2])]
     large = page.players > MOST_PLAYERS or page.steps > MOST_STEPS
-    if not trusted and (large or any(number > MOST_NUMBER for number in sizes)):
+    if not trusted and (large or not all(map(_small, re.split(r"[?&+]", name)[1:]))):
         raise CannotRead(
-            f"the episode asks for a large world or a long time ({base}, {page.players} players, "
-            f"{page.steps} steps); if you know where it comes from, say --trust"
+            f"the episode asks for a large world, a long time or a file ({base}, {page.players} "
+            f"players, {page.steps} steps); if you know where it comes from, say --trust"
         )
     try:
         env = catalogue.make(name, players=page.players)
     except (SociariumError, TypeError, ValueError) as error:
         raise CannotRead(f"the episode's world cannot be made: {error}") from error
+    if not trusted and math.prod(env.map_shape) > MOST_CELLS:
+        raise CannotRead(
+            f"the episode's world has {math.prod(env.map_shape)} cells; if you know where it comes "
+            "from, say --trust"
+        )
     if env.players != page.players:
         raise CannotRead(f"{env.id} has {env.players} players, the episode {page.players}")
     if kept.actions.size and int(kept.actions.max()) >= len(env.actions):
         raise CannotRead(f"the episode has actions that {env.id} does not have")
     return env
+
+
+def _small(argument: str) -> bool:
+    """Whether an argument of a world asks for little: no large numbers but seeds, and no file."""
+    name, _, value = argument.partition("=")
+    sizes = [int(number) for number in re.findall(r"\d+", value)]
+    file = re.search(r"\.(toml|json)$", value)
+    product = math.prod(max(1, size) for size in sizes)
+    return not file and (name.endswith("seed") or product <= MOST_NUMBER)
 
 
 class Replay:
@@ -85,23 +99,15 @@ class Replay:
     def _steps(self, state: Any, actions: Any, first: Any, steps: Any) -> Any:
         """Up to AT_ONCE steps; the states after each and what is kept of them."""
 
-        def step(number: Any, state: Any) -> Any:
+        def step(number: Any, state: Any) -> tuple[Any, tuple[Any, Kept]]:
             env, params = self.env, self.params
             key = step_key(self.key, self.kept.page.number, first + number)
             legal = env.legal(state, params)
             after, transition = env.step(key, state, actions[number], params)
-            in_play = legal[:, 1:].any(1)
-            return after, Kept(actions[number], transition, in_play, env.gauges(after, params))
+            in_play, gauges = legal[:, 1:].any(1), env.gauges(after, params)
+            return after, (after, Kept(actions[number], transition, in_play, gauges))
 
-        blank = jax.eval_shape(lambda: step(0, state))
-        film = jax.tree.map(lambda x: jnp.zeros((AT_ONCE, *x.shape), x.dtype), blank)
-
-        def put(number: Any, carry: Any) -> Any:
-            after, kept = step(number, carry[0])
-            put_in = lambda f, x: f.at[number].set(x)  # noqa: E731
-            return after, jax.tree.map(put_in, carry[1], (after, kept))
-
-        return jax.lax.fori_loop(0, steps, put, (state, film))
+        return filmed(step, state, steps, AT_ONCE)
 
     def parts(self) -> Iterator[tuple[Any, Kept | None]]:
         """The start, then parts of the episode: states and what is kept of each step."""
@@ -133,15 +139,21 @@ class Replay:
                     ) from error
         return state
 
-    def episode(self, tell: Tell = lambda played, steps: None) -> tuple[Episode, Any]:
-        """The whole episode and its states (leading time axis, the start first)."""
-        trails, films, happened = [], [], []
+    def episode(
+        self, tell: Tell = lambda played, steps: None, every: int = 1
+    ) -> tuple[Episode, Any]:
+        """The whole episode, and its states (leading time axis) at every so many steps."""
+        trails, films, happened, now = [], [], [], 0
+        wanted = set(shown(len(self.kept), every))
         for states, kept in self.parts():
-            trails.append(states)
+            size, first = len(jax.tree.leaves(states)[0]), now + (kept is not None)
+            chosen = [place for place in range(size) if first + place in wanted]
+            trails.append(jax.tree.map(lambda x, chosen=chosen: x[chosen], states))
             if kept is not None:
-                happened += rows(self.env, kept, sum(len(f.actions) for f in films))
-                films.append(kept)
-                tell(sum(len(f.actions) for f in films), len(self.kept))
+                happened += rows(self.env, kept, now)
+                films.append(kept.without_events())
+                now += size
+                tell(now, len(self.kept))
         if not films:
             raise CannotRead("the episode has no steps, so there is nothing to see")
         page = self.kept.page
@@ -149,6 +161,13 @@ class Replay:
         identity = (page.seed, page.lane, page.number)
         episode = recorded(self.env, page.seats, identity, self.params, whole, tuple(happened))
         return episode, jax.tree.map(lambda *parts: np.concatenate(parts), *trails)
+
+    def weight(self, pixels: int, every: int = 1) -> int:
+        """The bytes of the states and pictures of a film, with so many pixels to a cell's side."""
+        state = jax.eval_shape(self.env.reset, self.key, self.params)
+        each = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+        each += 3 * math.prod(self.env.map_shape) * pixels**2
+        return each * len(shown(len(self.kept), every))
 
     def verify(self, tell: Tell = lambda played, steps: None) -> Verdict:
         """Compares every hash that was recorded, up to the first that differs."""

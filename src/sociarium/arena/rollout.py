@@ -1,6 +1,6 @@
 """Play and record episodes of pure players, in one compiled scan."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +17,8 @@ from sociarium.core.episode import Episode
 from sociarium.core.events import Row, table
 from sociarium.players.roster import Seat
 
+Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
+
 
 class Kept(eqx.Module):
     """What is recorded of a step, or of many steps with a leading time axis."""
@@ -25,6 +27,28 @@ class Kept(eqx.Module):
     transition: Transition
     in_play: Bool[Array, "*batch players"]
     gauges: dict[str, Float[Array, "*batch"]]
+
+    def without_events(self) -> "Kept":
+        """The same less what happened, which is kept as rows."""
+        return eqx.tree_at(lambda kept: kept.transition.events, self, {})
+
+
+def filmed(
+    step: Callable[[Any, Any], tuple[Any, Any]], start: Any, steps: Int[Array, ""], most: int
+) -> tuple[Any, Any]:
+    """Where some steps, at most so many, lead, and what each of them gave.
+
+    The same program plays any number of steps, so that it does not matter where one stops. `step`
+    is given its number and where things stand.
+    """
+    blank = jax.eval_shape(lambda: step(jnp.int32(0), start)[1])
+    film = jax.tree.map(lambda x: jnp.zeros((most, *x.shape), x.dtype), blank)
+
+    def put(number: Any, carry: Any) -> Any:
+        after, given = step(number, carry[0])
+        return after, jax.tree.map(lambda f, x: f.at[number].set(x), carry[1], given)
+
+    return jax.lax.fori_loop(0, steps, put, (start, film))
 
 
 def rollout(

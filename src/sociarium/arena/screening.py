@@ -22,12 +22,24 @@ class Frame(NamedTuple):
 
 
 def screening(
-    env: Environment[Any, Any], episode: Episode, states: Any, player: int | None = None
+    env: Environment[Any, Any],
+    episode: Episode,
+    states: Any,
+    player: int | None = None,
+    every: int = 1,
 ) -> Iterator[Frame]:
-    """The frames of an episode from its start to its end, seen from above or by one player."""
+    """The frames of an episode from its start to its end, seen from above or by one player.
+
+    The states are those of every so many steps.
+    """
     names = tuple(re.split("[:/]", seat.partition("?")[0])[-1] for seat in episode.seats)
     start = np.zeros((1, episode.players), episode.raw.dtype)
     scores = np.concatenate([start, np.cumsum(episode.raw, axis=0)])
-    for clock in range(len(episode) + 1):
-        state = jax.tree.map(lambda x, clock=clock: x[clock], states)
+    for place, clock in enumerate(shown(len(episode), every)):
+        state = jax.tree.map(lambda x, place=place: x[place], states)
         yield Frame(env.scene(state, episode.params, player), scores[clock], names)
+
+
+def shown(steps: int, every: int) -> list[int]:
+    """The steps that are shown: the start, every so many, and the last."""
+    return [*range(0, steps, every), steps]

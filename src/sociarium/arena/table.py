@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept
+from sociarium.arena.rollout import Kept, filmed
 from sociarium.arena.seating import Cast
 from sociarium.charters.society import Society
 from sociarium.core import random
@@ -83,22 +83,24 @@ class Programs:
         self.start = jax.jit(self._start)
         self.begin = jax.jit(self.cast.begin)
         self.look = jax.jit(self._look)
+        self.newcomers = jax.jit(self._newcomers)
         self.go = jax.jit(self._step)
         self.go_on = jax.jit(self._steps)
 
     def _start(self, deal: Deal) -> Standing:
         k_episode = jax.random.fold_in(deal.key, deal.number)
         state = self.env.reset(k_episode, deal.params)
-        hands = self._looked(self.blank(), state, jnp.int32(0), deal)
+        hands = self._newcomers(state, jnp.int32(0), deal)
         return Standing(jnp.int32(0), state, self.cast.begin(k_episode), hands)
 
-    def blank(self) -> Hands | None:
-        """Players outside who have seen nothing and pursue nothing."""
+    def _newcomers(self, state: Any, clock: Int[Array, ""], deal: Deal) -> Hands | None:
+        """Players outside who pursue nothing, and know what they see now."""
         if self.repertoire is None:
             return None
         unknown, idle = self.repertoire.surveyor.unknown(), self.repertoire.idle()
         many = lambda x: jnp.broadcast_to(x[None], (len(self.hosts), *x.shape))  # noqa: E731
-        return jax.tree.map(many, Hands(unknown, Order.of(NONE), idle))
+        blank = jax.tree.map(many, Hands(unknown, Order.of(NONE), idle))
+        return self._looked(blank, state, clock, deal)
 
     def _look(self, state: Any, deal: Deal) -> Seen:
         cell, heading = self.env.poses(state)
@@ -160,15 +162,8 @@ class Programs:
 
     def _steps(self, standing: Standing, steps: Int[Array, ""], deal: Deal) -> Any:
         nobody, always = jnp.zeros(0, jnp.int32), jnp.bool_(True)
-        blank = jax.eval_shape(lambda: self._step(standing, nobody, always, deal)[1])
-        film = jax.tree.map(lambda x: jnp.zeros((MOST, *x.shape), x.dtype), blank)
-
-        def step(number: Any, carry: Any) -> Any:
-            standing, film = carry
-            standing, kept = self._step(standing, nobody, always, deal)
-            return standing, jax.tree.map(lambda f, x: f.at[number].set(x), film, kept)
-
-        return jax.lax.fori_loop(0, steps, step, (standing, film))
+        step = lambda number, now: self._step(now, nobody, always, deal)  # noqa: E731
+        return filmed(step, standing, steps, MOST)
 
 
 compiled = lru_cache(maxsize=KEPT)(Programs)
@@ -192,7 +187,7 @@ class Table:
     ) -> None:
         """`identity` is the episode's seed, its lane and its number there."""
         self.env, self.chairs, self.hosts = env, tuple(chairs), tuple(hosts)
-        self.identity, self.skilled = identity, skilled
+        self.identity = identity
         seed, lane, number = identity
         self.deal = Deal(
             jax.random.fold_in(random.key(seed), lane),
@@ -225,10 +220,7 @@ class Table:
         return after, kept, np.zeros(len(self.hosts), np.int32) if status is None else status
 
     def go_on(self, standing: Standing, steps: int) -> tuple[Standing, Kept]:
-        """Several steps, at most MOST, of pure players only, kept with a leading time axis.
-
-        The same program plays any number of steps, so that it does not matter where one stops.
-        """
+        """Several steps, at most MOST, of pure players only, kept with a leading time axis."""
         after, film = self.programs.go_on(standing, np.int32(steps), self.deal)
         return after, jax.tree.map(lambda x: x[:steps], jax.device_get(film))
 
@@ -250,17 +242,17 @@ class Table:
         return eqx.tree_at(lambda s: s.state, standing, self.env.apply(standing.state, patch))
 
     def reseated(
-        self, standing: Standing, seat: int, chair: Seat, outside: bool
+        self, standing: Standing, seat: int, chair: Seat, hosts: Sequence[int], skilled: bool
     ) -> tuple["Table", Standing]:
         """The table with somebody else in a seat, who remembers nothing; all others go on.
 
-        It decides `outside` or, like pure players, within.
+        From now on those at `hosts` are decided for from outside, `skilled` or not.
         """
         after = Table(
             self.env,
             tuple(chair if number == seat else c for number, c in enumerate(self.chairs)),
-            sorted({*self.hosts, seat} if outside else {*self.hosts} - {seat}),
-            skilled=self.skilled,
+            hosts,
+            skilled=skilled,
             identity=self.identity,
             params=self.deal.params,
         )
@@ -270,9 +262,10 @@ class Table:
             for place, where in enumerate(seats.tolist()):
                 if where != seat:
                     minds[kind] = _put(minds[kind], place, self._mind(standing.minds, where))
-        hands = after.programs.blank()
+        hands = after.programs.newcomers(standing.state, standing.clock, self.deal)
         for place, where in enumerate(after.hosts):
-            if hands is not None and standing.hands is not None and where in self.hosts:
+            stays = where != seat and where in self.hosts
+            if hands is not None and standing.hands is not None and stays:
                 old = self.hosts.index(where)
                 hands = _put(hands, place, jax.tree.map(lambda x, old=old: x[old], standing.hands))
         return after, Standing(standing.clock, standing.state, minds, hands)

@@ -61,19 +61,23 @@ class Clause:
             kind = eqx.tree_at(lambda k: k.mask, kind, kind.mask & (kind.value == number))
         return counts(kind, self.spec, self.players)
 
-    def settled(
-        self, reward: Float[Array, " players"], times: Int[Array, " players"], fine: Any
-    ) -> Float[Array, " players"]:
-        """The rewards after a fine for each of these times."""
-        fine = jnp.float32(fine)
-        if self.to_others and self.players > 1:
-            reward = reward + (times.sum() - times) * (fine / (self.players - 1))
-        return reward - times * fine
-
     def enforced(
         self, reward: Float[Array, " players"], events: Events
     ) -> tuple[Float[Array, " players"], Event]:
         """The rewards after everybody was fined, and who paid."""
         times = self.times(events)
         paid = event(times > 0, value=times * jnp.float32(self.fine))
-        return self.settled(reward, times, self.fine), paid
+        return settled(reward, times, self.fine, self.to_others), paid
+
+
+def settled(
+    reward: Float[Array, " players"],
+    times: Int[Array, " players"],
+    fine: Any,
+    to_others: bool = True,
+) -> Float[Array, " players"]:
+    """The rewards after everybody paid a fine for each of these times."""
+    (players,), fine = reward.shape, jnp.float32(fine)
+    if to_others and players > 1:
+        reward = reward + (times.sum() - times) * (fine / (players - 1))
+    return reward - times * fine

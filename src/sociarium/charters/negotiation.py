@@ -29,7 +29,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.charters.charter import NONE, PERCENT, STAGE, Charter, Shown
-from sociarium.charters.clauses import Clause
+from sociarium.charters.clauses import Clause, settled
 from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -253,7 +253,7 @@ class Negotiation(Charter[State, Params]):
         """Whoever breaks a ban it is bound to pays the others (C6)."""
         for number, clause in enumerate(self.clauses):
             times = clause.times(events) * state.banned[:, number]
-            reward = clause.settled(reward, times, params.fine)
+            reward = settled(reward, times, params.fine, clause.to_others)
         return reward
 
     def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
-from sociarium.charters.clauses import Clause
+from sociarium.charters.clauses import Clause, settled
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
@@ -117,10 +117,10 @@ class Pacts:
             return reward, {}
         times = jnp.stack([clause.times(events) for clause in self.clauses])
         times = jnp.where(self.binds(pact), times[jnp.maximum(pact.term, 0)], 0)
+        for number in range(self.drafts):
+            reward = settled(reward, times[number], pact.fine[number])
         fines = jnp.sum(times * pact.fine[:, None], 0)
-        if self.players > 1:
-            reward = reward + (fines.sum() - fines) / (self.players - 1)
-        return reward - fines, {"paid for a clause": event(fines > 0, value=fines)}
+        return reward, {"paid for a clause": event(fines > 0, value=fines)}
 
     def legal(self, pact: Pact) -> Bool[Array, "players drafts"]:
         """Signing what is drafted and not yet signed."""

@@ -33,7 +33,7 @@ from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Sig
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
 from sociarium.core.specs import PlaneSpec, SocialSpec
-from sociarium.mechanics import contacts, social
+from sociarium.mechanics import contacts, social, turning
 from sociarium.mechanics.social import NOBODY
 
 MYSELF = PlaneSpec("who", ("another", "myself"))
@@ -262,11 +262,9 @@ class Society(Environment[SocietyState, SocietyParams]):
         down = row[whose] - row[:, None]
         right = col[whose] - col[:, None]
         if self.wraps:
-            down = (down + rows // 2) % rows - rows // 2
-            right = (right + cols // 2) % cols - cols // 2
-        facing = heading[:, None]
-        north, east = (facing == 0) * 1 - (facing == 2), (facing == 1) * 1 - (facing == 3)
-        ahead, aside = -down * north + right * east, right * north + down * east
+            down, right = turning.around(down, rows), turning.around(right, cols)
+        facing = jnp.broadcast_to(heading[:, None], whose.shape)
+        ahead, aside = turning.relative(down, right, facing)
         place = jnp.stack([ahead, aside, (heading[whose] - facing) % 4], -1)
         return jnp.where((whose == NOBODY)[..., None], 0, place).astype(jnp.int16)
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import tyro
 
 from sociarium.arena.match_folder import MatchFolder
-from sociarium.cli.match import play, told
+from sociarium.cli.match import conclude, play, players
 from sociarium.cli.progress import progress
-from sociarium.core.errors import BadArgument
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,7 @@ class Fork:
         folder = MatchFolder(self.out)
         with progress(f"fork of {self.run_folder} at {self.at}") as tell:
             match = MatchFolder(self.run_folder).forked(
-                folder, self.at, [_change(text) for text in self.seat], self.steps, tell, self.trust
+                folder, self.at, players(self.seat), self.steps, tell, self.trust
             )
-            finished = play(match, folder)
-        told(match, folder, finished)
-
-
-def _change(text: str) -> tuple[int, str]:
-    seat, equals, player = text.partition("=")
-    if not equals or not seat.isdigit():
-        raise BadArgument(f"write --seat NUMBER=PLAYER, as in 2=script:defector; given {text!r}")
-    return int(seat), player
+            play(match)
+        conclude(match, folder)

@@ -1,5 +1,8 @@
 """`sociarium match WORLD`."""
 
+import dataclasses
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,11 +10,15 @@ from typing import Any
 import tyro
 from rich.console import Console
 
-from sociarium.arena.match import DEADLINE, Match
+from sociarium.arena.guests import DEADLINE
+from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms
 from sociarium.arena.seating import seated
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
+from sociarium.core.stopping import asked_to_stop
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,19 +40,30 @@ class MatchCommand:
     seed: int = 0
     deadline: float = DEADLINE  # seconds an agent may think
     out: Path | None = None  # folder of the match; by default nothing is written
-    resume: Path | None = None  # folder of a match to go on with
-    trust: bool = False  # call agents again that a folder names
+    resume: Path | None = None  # folder of a match to go on with; only these can stand beside it:
+    seat: tuple[str, ...] = ()  # where the player of a seat is now, as in 0=policy:runs/coins
+    trust: bool = False  # call agents and functions again that a folder names
 
     def run(self) -> None:
         """Plays and says how it went."""
         with progress("match") as tell:
             if self.resume is not None:
+                self._alone()
                 folder = MatchFolder(self.resume)
-                match = folder.retraced(None, tell, self.trust)
+                match = folder.resumed(tell, self.trust, players(self.seat))
             else:
                 folder, match = self._begun(tell)
-            finished = play(match, folder)
-        told(match, folder, finished)
+            play(match)
+        conclude(match, folder)
+
+    def _alone(self) -> None:
+        """What was agreed stays as it was."""
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        given = [name for name, default in usual.items() if getattr(self, name) != default]
+        if others := [name for name in given if name not in ("resume", "seat", "trust")]:
+            raise BadArgument(
+                f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
+            )
 
     def _begun(self, tell: Any) -> tuple[MatchFolder | None, Match]:
         if not self.world:
@@ -61,21 +79,34 @@ class MatchCommand:
         return folder, match
 
 
-def play(match: Match, folder: MatchFolder | None) -> bool:
-    """Plays to the end; False if somebody stopped it."""
-    try:
+def players(seats: Sequence[str]) -> dict[int, str]:
+    """Players by seat, from words like `2=script:defector`."""
+    found = {}
+    for text in seats:
+        seat, equals, player = text.partition("=")
+        if not equals or not seat.isdigit():
+            raise BadArgument(
+                f"write --seat NUMBER=PLAYER, as in 2=script:defector; given {text!r}"
+            )
+        found[int(seat)] = player
+    return found
+
+
+def play(match: Match) -> None:
+    """Plays to the end, or until it is asked to stop."""
+
+    def stop(number: int) -> None:
+        match.stop()
+        log.warning("Stopping after this step; ask again to stop at once.")
+
+    with asked_to_stop(stop):
         match.run()
-    except KeyboardInterrupt:
-        if folder is not None:
-            folder.save(match)
-        return False
-    return True
 
 
-def told(match: Match, folder: MatchFolder | None, finished: bool) -> None:
-    """How a match went, in a few lines."""
+def conclude(match: Match, folder: MatchFolder | None) -> None:
+    """Says in a few lines how a match went; a stopped one exits as stopped programs do."""
     console = Console(width=None if Console().is_terminal else 100, highlight=False)
-    how = f"ended by {match.ended}" if finished else "stopped"
+    how = f"ended by {match.ended}" if match.ended else "stopped"
     console.print(f"{match.env.id}: {match.step} steps, {how}")
     for seat, (chair, score) in enumerate(zip(match.table.chairs, match.returns(), strict=True)):
         one = match.guests.get(seat)
@@ -84,8 +115,10 @@ def told(match: Match, folder: MatchFolder | None, finished: bool) -> None:
         console.print(f"  seat {seat}  {score:8g}  {chair}{asked}{failed}", markup=False)
     if folder is not None:
         console.print(f"{folder.path / EPISODE} holds the record", markup=False)
-        if not finished:
+        if not match.ended:
             console.print(f"go on with: sociarium match --resume {folder.path}", markup=False)
+    if not match.ended:
+        raise SystemExit(130)
 
 
 def _counts(failures: Any) -> str:

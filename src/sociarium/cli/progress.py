@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from sociarium.arena.batch import Tell
+from sociarium.arena.rollout import Tell
 from sociarium.learning.training import Standing
 
 SECONDS = 10.0  # between two lines where there is no terminal

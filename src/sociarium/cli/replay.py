@@ -1,6 +1,7 @@
 """`sociarium replay FILE`."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from sociarium.cli import watch
 from sociarium.cli.progress import progress
 from sociarium.core import record
 from sociarium.core.errors import BadArgument, CannotRead
+
+MOST_FILM = 1 << 31  # bytes of states and pictures
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class ReplayCommand:
     out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     player: int | None = None  # look through this player's eyes
     size: int = 20  # pixels a cell
+    every: int = 1  # show every so many steps
     fps: int = 8
     trust: bool = False  # however large the world is
     json: bool = False  # one JSON object
@@ -45,13 +49,26 @@ class ReplayCommand:
         if self.verify:
             self._verify(file, replay)
         if self.out is not None or not self.verify:
+            self._fits(replay)
             with progress(f"{env.id}") as tell:
-                episode, states = replay.episode(tell)
+                episode, states = replay.episode(tell, self.every)
+            look = {"player": self.player, "fps": self.fps, "every": self.every}
             if self.out is None:
-                watch.show(env, episode, states, self.player, self.fps)
+                watch.show(env, episode, states, **look)
             else:
-                look = {"player": self.player, "size": self.size, "fps": self.fps}
-                watch.write(self.out, env, episode, states, Console(stderr=True), **look)
+                console = Console(stderr=True)
+                watch.write(self.out, env, episode, states, console, size=self.size, **look)
+
+    def _fits(self, replay: Replay) -> None:
+        if min(self.every, self.size, self.fps) < 1:
+            raise BadArgument("--every, --size and --fps must be at least 1")
+        weight = replay.weight(self.size if self.out is not None else 0, self.every)
+        if weight > MOST_FILM and not self.trust:
+            raise BadArgument(
+                f"to show this episode takes about {weight >> 20} MiB of memory; show fewer steps "
+                f"(--every {self.every * math.ceil(weight / MOST_FILM)}), smaller cells (--size), "
+                "or say --trust"
+            )
 
     def _verify(self, file: Path, replay: Replay) -> None:
         with progress(f"{file.name}: verifying") as tell:

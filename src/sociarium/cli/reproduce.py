@@ -17,7 +17,7 @@ from sociarium.cli.progress import learning
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import curves
-from sociarium.evaluation.learned import learned
+from sociarium.evaluation.learned import Learned, learned
 from sociarium.learning import studies
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.folder import METRICS, read_metrics
@@ -158,7 +158,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             str(row["seeds"]),
             f"{row['steps'] / 1e6:g} M",
             str(Estimate(**found)) if found else "",
-            f"{row['cooperation']:.2f}" if found else "",
+            Learned.told(row["cooperation"]) if found else "",
             f"unfinished, {row['done']:.0%}" if row["state"] == "unfinished" else row["state"],
         )
     return table

@@ -15,7 +15,8 @@ from rich.table import Table
 
 from sociarium import catalogue
 from sociarium.cli.train import Train, count, filename, pairs, shown, summary, trained
-from sociarium.core.errors import BadArgument, CannotWrite
+from sociarium.core import disk
+from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning import preferences
 from sociarium.learning.folder import METRICS, RunFolder
@@ -157,12 +158,7 @@ def _state(plan: Plan, folder: Path) -> str:
 
 
 def _write(file: Path, report: Mapping[str, Any]) -> None:
-    writing = file.with_suffix(".writing")
-    try:
-        writing.write_text(json.dumps(report, indent=1) + "\n")
-        writing.replace(file)
-    except OSError as error:
-        raise CannotWrite(file, error) from error
+    disk.replace(file, json.dumps(report, indent=1).encode() + b"\n")
 
 
 def _show(report: Mapping[str, Any], out: Path) -> None:

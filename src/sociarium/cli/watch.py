@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import Progress
 
 from sociarium.arena.rollout import rollout
-from sociarium.arena.screening import screening
+from sociarium.arena.screening import screening, shown
 from sociarium.arena.seating import seated
 from sociarium.core.errors import BadArgument
 from sociarium.views import film, pixels, terminal
@@ -60,11 +60,11 @@ def check(out: Path) -> None:
         raise BadArgument(f"--out must end in .gif, .mp4 or .png; given {out}")
 
 
-def show(env: Any, episode: Any, states: Any, player: int | None, fps: int) -> None:
+def show(env: Any, episode: Any, states: Any, player: int | None, fps: int, every: int = 1) -> None:
     """An episode in the terminal."""
     colour = Console().is_terminal
     with Live(auto_refresh=False, screen=colour) as live:
-        for scene, scores, _ in screening(env, episode, states, player):
+        for scene, scores, _ in screening(env, episode, states, player, every):
             page = terminal.text(scene, colour)
             page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
             live.update(page, refresh=True)
@@ -82,13 +82,16 @@ def write(
     player: int | None = None,
     size: int = 20,
     fps: int = 8,
+    every: int = 1,
 ) -> None:
     """Draws an episode: a film if `out` ends in .gif or .mp4, otherwise the last picture."""
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("drawing", total=len(episode) + 1)
+        pictures = len(shown(len(episode), every))
+        task = progress.add_task("drawing", total=pictures)
         frames = []
-        for step, (scene, scores, names) in enumerate(screening(env, episode, states, player)):
-            if out.suffix != ".png" or step == len(episode):
+        film_of = screening(env, episode, states, player, every)
+        for number, (scene, scores, names) in enumerate(film_of, 1):
+            if out.suffix != ".png" or number == pictures:
                 frames.append(pixels.picture(scene, size=size, scores=scores, names=names))
             progress.advance(task)
     out.parent.mkdir(parents=True, exist_ok=True)

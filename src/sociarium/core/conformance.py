@@ -6,6 +6,7 @@ sociarium.check(MyWorld())            # raises ContractBroken, naming the clause
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -43,6 +44,7 @@ class Play:
 
     env: Environment[Any, Any]
     params: Any
+    reset: Callable[..., Any]  # compiled
     first: Any
     keys: Any
     actions: Any
@@ -52,9 +54,10 @@ class Play:
     views: Any
     legal: Any
 
-    def at(self, step: int) -> Any:
-        """The state before a step."""
-        return jax.tree.map(lambda x: x[step], self.states)
+    @cached_property
+    def all_at_once(self) -> Callable[..., Any]:
+        """Every step of the episode as a lane of one batch."""
+        return jax.jit(jax.vmap(self.env.step, (0, 0, 0, None)))
 
 
 def check(env: Environment[Any, Any], *, steps: int = 40, seed: int = 0) -> tuple[str, ...]:
@@ -108,7 +111,8 @@ def _play(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> Play
     words = random.bits(k_actions, steps, env.players)
     actions = random.below(words, jnp.full(words.shape, len(env.actions)))
     keys = jax.random.split(k_steps, steps)
-    first = jax.jit(env.reset)(k_start, params)
+    reset = jax.jit(env.reset)
+    first = reset(k_start, params)
 
     @jax.jit
     def run(first: Any, params: Any) -> Any:
@@ -121,7 +125,7 @@ def _play(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> Play
         return jax.lax.scan(one, first, (keys, actions))[1]
 
     kept = run(first, params)
-    return Play(env, params, first, keys, actions, *kept)
+    return Play(env, params, reset, first, keys, actions, *kept)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -245,8 +249,7 @@ def _stay_is_legal(play: Play) -> str:
 def _illegal_is_stay(play: Play) -> str:
     allowed = np.take_along_axis(np.asarray(play.legal), np.asarray(play.actions)[..., None], 2)
     cleaned = jnp.where(jnp.asarray(allowed[..., 0]), play.actions, STAY)
-    step = jax.jit(jax.vmap(play.env.step, (0, 0, 0, None)))
-    again, transition = step(play.keys, play.states, cleaned, play.params)
+    again, transition = play.all_at_once(play.keys, play.states, cleaned, play.params)
     if not same(again, play.after) or not same(transition.reward, play.transitions.reward):
         return "a step with illegal actions differs from one where their players stay"
     return ""
@@ -259,25 +262,25 @@ def _jit_equals_eager(play: Play) -> str:
 
 
 def _vmap_equals_loop(play: Play) -> str:
-    step = jax.jit(jax.vmap(play.env.step, (0, 0, 0, None)))
-    after, transition = step(play.keys, play.states, play.actions, play.params)
+    after, transition = play.all_at_once(play.keys, play.states, play.actions, play.params)
     look = jax.jit(jax.vmap(play.env.observe, (0, None)))
     together = (after, transition, look(after, play.params))
     return "" if same(together, (play.after, play.transitions, play.views)) else "steps differ"
 
 
 def _same_key_same_episode(play: Play) -> str:
-    reset, key = jax.jit(play.env.reset), play.keys[0]
-    if not same(reset(key, play.params), reset(key, play.params)):
+    first, again = (play.reset(play.keys[0], play.params) for _ in range(2))
+    if not same(first, again):
         return "two resets with one key differ"
-    if same(reset(play.keys[0], play.params), reset(play.keys[1], play.params)):
+    if same(first, play.reset(play.keys[1], play.params)):
         return "resets with two keys are the same, so the start is not drawn"
     return ""
 
 
 def _any_key(play: Play) -> str:
-    state = jax.jit(play.env.reset)(jax.random.key(0), play.params)
-    jax.jit(play.env.step)(jax.random.key(1), state, play.actions[0], play.params)
+    key = jax.random.key(0)
+    state = jax.eval_shape(play.env.reset, key, play.params)
+    jax.eval_shape(play.env.step, key, state, play.actions[0], play.params)
     return ""
 
 
@@ -309,8 +312,7 @@ def _params_are_leaves(play: Play) -> str:
 
 def _one_window(play: Play) -> str:
     spec = play.env.view_spec
-    last = play.at(-1)
-    view = jax.jit(play.env.observe)(last, play.params)
+    last, view = jax.tree.map(lambda x: x[-1], (play.after, play.views))
     for player in range(min(play.env.players, 3)):
         scene = play.env.scene(last, play.params, player=player)
         if not np.array_equal(scene.ground, np.asarray(view.cells)[player, spec.plane("ground")]):
@@ -324,7 +326,7 @@ def _one_window(play: Play) -> str:
 
 
 def _state_to_disk(play: Play) -> str:
-    leaves, structure = jax.tree.flatten(play.at(-1))
+    leaves, structure = jax.tree.flatten(play.states)
     disk = io.BytesIO()
     np.savez(disk, *[_plain(leaf) for leaf in leaves], allow_pickle=False)
     disk.seek(0)
@@ -335,7 +337,6 @@ def _state_to_disk(play: Play) -> str:
         else jnp.asarray(stored[name])
         for name, leaf in zip(stored.files, leaves, strict=True)
     ]
-    step = jax.jit(play.env.step)
-    state, _ = step(play.keys[-1], structure.unflatten(back), play.actions[-1], play.params)
-    expected = jax.tree.map(lambda x: x[-1], play.after)
-    return "" if same(state, expected) else "the episode goes on differently"
+    states = structure.unflatten(back)
+    after, _ = play.all_at_once(play.keys, states, play.actions, play.params)
+    return "" if same(after, play.after) else "the episode goes on differently"

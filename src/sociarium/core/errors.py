@@ -1,5 +1,8 @@
 """What can go wrong at the borders. Nothing raises inside compiled code."""
 
+import re
+from typing import Any
+
 
 class SociariumError(Exception):
     """Base of every error this package raises: what was given, what is allowed, what to do."""
@@ -37,6 +40,18 @@ class CannotWrite(SociariumError):
             f"Cannot write {path}: {error.strerror or error}. What was saved before is whole; "
             "make room or choose another folder, then go on from there."
         )
+
+
+def printable(text: Any) -> str:
+    """The beginning of a text in one line, without control characters."""
+    return re.sub(r"[^\x20-\x7e]", "?", str(text)[:300])
+
+
+def first_wrong(error: Any) -> str:
+    """The first thing that a pydantic error names, in a line without control characters."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"][:4])
+    return printable(f"{where or 'all of it'}: {first['msg']}")
 
 
 class CannotRead(SociariumError):

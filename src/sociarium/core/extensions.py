@@ -9,8 +9,6 @@ import logging
 from functools import cache
 from typing import Any
 
-GROUPS = ("worlds", "charters", "players", "metrics")
-
 log = logging.getLogger(__name__)
 
 

@@ -8,7 +8,7 @@ import math
 import platform
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
@@ -28,7 +28,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     """The manifest of a run folder."""
     file = Path(path) / MANIFEST
     try:
-        return json.loads(file.read_bytes())
+        manifest = json.loads(file.read_bytes())
     except OSError as error:
         raise CannotRead(
             f"{path} holds no run: {file} cannot be read ({error.strerror}). Give the folder of a "
@@ -36,6 +36,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise CannotRead(f"{file} is damaged: {error}") from error
+    if not isinstance(manifest, dict):
+        raise CannotRead(f"{file} is no manifest")
+    return manifest
 
 
 def plain(value: Any, place: str = "config") -> Any:
@@ -64,6 +67,21 @@ def plain(value: Any, place: str = "config") -> Any:
         f"{place} is a {type(value).__name__}, which has no place in a manifest; give numbers, "
         "strings, lists and mappings"
     )
+
+
+def begun(config: Any, seeds: Sequence[int]) -> dict[str, Any]:
+    """The manifest of something that begins now; `config` is a dataclass or a mapping."""
+    now = timestamp()
+    return {
+        "config": plain(config),
+        "seeds": plain(list(seeds)),
+        "versions": versions(),
+        "devices": devices(),
+        "git": git_hash(),
+        "started": now,
+        "updated": now,
+        "finished": False,
+    }
 
 
 def versions() -> dict[str, str | None]:

@@ -7,11 +7,12 @@ so that a replay writes the same.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 TO_ALL = -1
 MOST_STEPS, MOST_SEATS, MOST_TEXTS = 10_000_000, 1_000_000, 1_000_000
 LONGEST_TEXT = 2000  # characters
+ONE_CHAIR = r"^[^\s\x00-\x1f\x7f-\x9f]{1,500}$"
 
 SeatNumber = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
 Number = Annotated[int, Field(ge=0, lt=1000)]
@@ -70,10 +71,9 @@ class NewPlayer(_Write):
     """Somebody else sits in the seat from here on, as a seat string says."""
 
     kind: Literal["seat"] = "seat"
-    player: Annotated[str, Field(min_length=1, max_length=500)]
+    player: Annotated[str, Field(pattern=ONE_CHAIR)]
 
 
 Patch = Annotated[
     Message | Draft | Signature | Ballot | Tie | NewPlayer, Field(discriminator="kind")
 ]
-PATCHES: TypeAdapter[tuple[Patch, ...]] = TypeAdapter(tuple[Patch, ...])

@@ -20,8 +20,16 @@ from jaxtyping import Int
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sociarium.core import disk
-from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
-from sociarium.core.patches import LONGEST_TEXT, MOST_SEATS, MOST_STEPS, MOST_TEXTS, Message, Patch
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, first_wrong
+from sociarium.core.patches import (
+    LONGEST_TEXT,
+    MOST_SEATS,
+    MOST_STEPS,
+    MOST_TEXTS,
+    ONE_CHAIR,
+    Message,
+    Patch,
+)
 
 FORMAT = 1
 MAGIC = b"sociarium episode\n"
@@ -34,7 +42,8 @@ Step = Annotated[int, Field(ge=0, le=MOST_STEPS)]
 Seat = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
 Plain = Annotated[float, Field(allow_inf_nan=False)] | int | bool
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
-Short = Annotated[str, Field(max_length=500)]
+Short = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+Chair = Annotated[str, Field(pattern=ONE_CHAIR)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,:% -]{0,499}$")]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
@@ -68,7 +77,7 @@ class Page(_Page):
     sociarium: Short
     env: Name
     players: Annotated[int, Field(ge=1, le=MOST_SEATS)]
-    seats: Annotated[tuple[Short, ...], Field(max_length=MOST_SEATS)]
+    seats: Annotated[tuple[Chair, ...], Field(max_length=MOST_SEATS)]
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     lane: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
     number: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
@@ -119,16 +128,20 @@ class Record(BaseModel):
         return self.page.steps
 
 
+def plain_name(world: str) -> str:
+    """A world's name, or the path of its file, without arguments and charter."""
+    return re.split(r"[?+]", world)[0]
+
+
 def own_task(world: str) -> str:
     """What the file of a world of one's own is called beside its episode; nothing for others."""
-    base = re.split(r"[?+]", world)[0]
-    suffix = Path(base).suffix
+    suffix = Path(plain_name(world)).suffix
     return f"task{suffix}" if suffix in (".toml", ".json") else ""
 
 
 def told_as(world: str) -> str:
     """A world's name as an episode has it: without the place of a file on this machine."""
-    base = re.split(r"[?+]", world)[0]
+    base = plain_name(world)
     return (own_task(world) or base) + world.removeprefix(base)
 
 
@@ -136,12 +149,18 @@ def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds
     """The record of these actions, of which there are so many kinds."""
     width = 1 if kinds <= 256 else 2
     kept = np.ascontiguousarray(actions, f"<u{width}")
-    return Record(page=Page(**page, steps=len(kept), width=width), actions=kept)
+    try:
+        return Record(page=Page(**page, steps=len(kept), width=width), actions=kept)
+    except ValidationError as error:
+        raise BadArgument(f"this episode cannot be recorded: {first_wrong(error)}") from None
 
 
 def save(path: Path, kept: Record) -> None:
     """Writes the file, all or nothing."""
-    page = zlib.compress(kept.page.model_dump_json().encode(), 9)
+    text = kept.page.model_dump_json().encode()
+    if len(text) > MOST_PAGE:
+        raise BadArgument(f"the episode's page has {len(text)} bytes, of {MOST_PAGE} it may have")
+    page = zlib.compress(text, 9)
     body = zlib.compress(np.ascontiguousarray(kept.actions).tobytes(), 6)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +193,7 @@ def unpacked(packed: bytes, name: str) -> Record:
     try:
         page = Page.model_validate_json(text)
     except ValidationError as error:
-        raise CannotRead(f"{name} is no episode of format {FORMAT}: {_told(error)}") from None
+        raise CannotRead(f"{name} is no episode of format {FORMAT}: {first_wrong(error)}") from None
     expected = page.steps * page.players * page.width
     body = _inflated(packed[begin + size :], expected, f"what was done in {name}")
     if len(body) != expected:
@@ -195,13 +214,6 @@ def _inflated(packed: bytes, most: int, what: str) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise CannotRead(f"{what} is cut off or followed by something else.")
     return plain
-
-
-def _told(error: ValidationError) -> str:
-    """The first thing that is wrong, in a line that cannot carry control characters."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"][:4])
-    return re.sub(r"[^\x20-\x7e]", "?", f"{where or 'page'}: {first['msg']}")[:300]
 
 
 def differing(params: Any, usual: Any) -> dict[str, Any]:

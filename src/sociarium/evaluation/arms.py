@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sociarium import catalogue
-from sociarium.arena.batch import Tell
+from sociarium.arena.rollout import Tell
 from sociarium.evaluation.lineups import LineUp, Played, play
 from sociarium.evaluation.plots import COOPERATING, DEFECTING, FAINT, INK, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR, Diagram, diagram

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium import catalogue
-from sociarium.arena.batch import Tell
+from sociarium.arena.rollout import Tell
 from sociarium.evaluation.lineups import Played, mixtures, play
 from sociarium.evaluation.plots import FAINT, INK, PAPER, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR

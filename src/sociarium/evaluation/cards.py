@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.arena.batch import Tell
+from sociarium.arena.rollout import Tell
 from sociarium.arena.seating import demonstration
 from sociarium.core.environment import Environment
 from sociarium.evaluation.lineups import mixtures, play, seat_string

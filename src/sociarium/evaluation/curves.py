@@ -45,8 +45,8 @@ def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":
     begun = [line for line in lines if len(line.steps)]
     panels = list(dict.fromkeys(line.panel for line in begun))
     names = list(dict.fromkeys(line.name for line in lines))
-    down, across = max(1, -(-len(panels) // ACROSS)), min(max(len(panels), 2), ACROSS)
-    width, height = 3.6 * across + 0.5, 3.0 * down + 1.45
+    down, across = max(1, -(-len(panels) // ACROSS)), min(max(len(panels), 1), ACROSS)
+    width, height = 3.6 * max(across, 2) + 0.5, 3.0 * down + 1.45
     figure = Figure(figsize=(width, height))
     grid = figure.subplots(down, across, squeeze=False)
     figure.subplots_adjust(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.batch import Batch, Tell
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
@@ -26,10 +27,15 @@ class Learned:
         return over_seeds(self.returns)
 
     @property
-    def cooperation(self) -> float:
-        """Acts for each opportunity, over all seeds and episodes; 0 without any."""
+    def cooperation(self) -> float | None:
+        """Acts for each opportunity, over all seeds and episodes; nothing where there was none."""
         chances = float(self.acts.sum() + self.refusals.sum())
-        return float(self.acts.sum()) / chances if chances else 0.0
+        return float(self.acts.sum()) / chances if chances else None
+
+    @staticmethod
+    def told(cooperation: float | None) -> str:
+        """Cooperation in a table."""
+        return "" if cooperation is None else f"{cooperation:.2f}"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""

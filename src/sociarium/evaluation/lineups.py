@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from sociarium.arena.batch import Batch, Tell
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import Tell
 from sociarium.arena.seating import shuffled
 from sociarium.core.environment import Environment
 from sociarium.players.roster import Seat

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.batch import Batch, Tell
+from sociarium.arena.batch import Batch
+from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.specs import CooperationSpec

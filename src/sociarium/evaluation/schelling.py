@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.batch import Tell
+from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.lineups import mixtures, play

@@ -24,8 +24,8 @@ from sociarium.core.disk import append, replace
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra
 from sociarium.core.manifest import (
     MANIFEST,
+    begun,
     devices,
-    git_hash,
     plain,
     read_manifest,
     timestamp,
@@ -78,24 +78,11 @@ class RunFolder:
                 f"{self.path} already holds a run ({taken[0]} is there); give --resume to go on "
                 "with it, or another folder"
             )
-        now = timestamp()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
-        self._write_manifest(
-            {
-                "config": plain(config),
-                "seeds": plain(list(seeds)),
-                "versions": versions(),
-                "devices": devices(),
-                "git": git_hash(),
-                "started": now,
-                "updated": now,
-                "resumed": [],
-                "finished": False,
-            }
-        )
+        self._write_manifest({**begun(config, seeds), "resumed": []})
         if self._draws:
             self._events = Tensorboard(self.path / EVENTS)
 

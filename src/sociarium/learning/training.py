@@ -4,8 +4,7 @@ import dataclasses
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import read_manifest
+from sociarium.core.stopping import asked_to_stop
 from sociarium.learning import checkpoints, preferences, presets
 from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import RunFolder
@@ -197,7 +197,15 @@ def train(
         else:
             run.begin(training.config, plan.seeds)
         first, row = training.done, None
-        with _patience(lambda: training.done > first) as asked:
+        asked: list[int] = []
+
+        def ask(number: int) -> None:
+            if training.done == first:  # nothing yet that is worth keeping
+                signal.raise_signal(number)
+            asked.append(number)
+            log.warning("Saving after this update; ask again to stop at once.")
+
+        with asked_to_stop(ask):
             while training.done < training.updates:
                 due = training.update()
                 if due is not None:
@@ -263,28 +271,3 @@ def _nothing(cohort: Cohort, learners: Any) -> Any:
 def _dividing(lanes: int, devices: int) -> int:
     """As many devices as share the lanes evenly."""
     return next(n for n in range(min(devices, lanes), 0, -1) if lanes % n == 0)
-
-
-@contextmanager
-def _patience(worth_it: Callable[[], bool]) -> Iterator[list[int]]:
-    """The signals to stop that came while it lasts: a first one is noted, if it is worth it."""
-    asked: list[int] = []
-    before = {}
-
-    def note(number: int, frame: Any) -> None:
-        signal.signal(number, before[number])
-        if not worth_it():
-            signal.raise_signal(number)
-        asked.append(number)
-        log.warning("Saving after this update; ask again to stop at once.")
-
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, note)
-    except ValueError:  # not in the main thread, where nobody presses Ctrl-C
-        pass
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -38,6 +38,11 @@ def relative(
     return rows * down + cols * right, cols * -down + rows * right
 
 
+def around(gap: Int[Array, "*shape"], extent: int) -> Int[Array, "*shape"]:
+    """The shorter way round, along rows or columns of a map that goes on at the opposite side."""
+    return (gap + extent // 2) % extent - extent // 2
+
+
 def legal(
     present: Bool[Array, " players"], *ready: Bool[Array, " players"]
 ) -> Bool[Array, "players actions"]:

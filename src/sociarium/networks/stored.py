@@ -13,6 +13,7 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError
 
+from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.networks.actor_critic import ActorCritic, Design, actor_critic
@@ -45,10 +46,10 @@ def save(
     tensors = {name: np.asarray(leaf) for name, leaf in _named(_acting(weights)).items()}
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        _put(file.with_suffix(".json"), json.dumps(page, indent=1).encode() + b"\n")
-        _put(file.with_suffix(".safetensors"), safetensors.numpy.save(tensors))
     except OSError as error:
         raise CannotWrite(file, error) from error
+    disk.replace(file.with_suffix(".json"), json.dumps(page, indent=1).encode() + b"\n")
+    disk.replace(file.with_suffix(".safetensors"), safetensors.numpy.save(tensors))
 
 
 def load(
@@ -85,16 +86,6 @@ def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weigh
         )
     plain = Design(**{**design, "critic_sees": "own"})
     return actor_critic(key, plain, spec, env.players, actions, 1)
-
-
-def _put(file: Path, data: bytes) -> None:
-    """All of the file at once, so that whoever plays it meanwhile reads the old or the new."""
-    writing = file.with_name(f".{file.name}.writing")
-    try:
-        writing.write_bytes(data)
-        writing.replace(file)
-    finally:
-        writing.unlink(missing_ok=True)
 
 
 def _acting(weights: Any) -> Any:

@@ -7,13 +7,20 @@ gets a POST for each decision and answers with one object, such as `{"action": "
 
 import importlib
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
+from sociarium.core.errors import (
+    BadArgument,
+    CannotRead,
+    MissingExtra,
+    SociariumError,
+    first_wrong,
+)
 from sociarium.core.extensions import extensions
 from sociarium.players.decision import Decision
 from sociarium.players.percept import Percept
@@ -43,7 +50,8 @@ class Remote:
             self._client = self._http.AsyncClient(trust_env=False, follow_redirects=False)
         asked = {**percept.as_dict(), "deadline": deadline}
         answer = bytearray()
-        post = self._client.stream("POST", self.url, json=asked, timeout=deadline)
+        plain = {"Accept-Encoding": "identity"}
+        post = self._client.stream("POST", self.url, json=asked, headers=plain, timeout=deadline)
         async with post as response:
             if response.status_code != 200:
                 raise BadAnswer(f"answered with status {response.status_code}")
@@ -71,18 +79,19 @@ def decision(answer: bytes) -> Decision:
     try:
         return Decision.model_validate_json(answer)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"][:3]) or "answer"
-        raise BadAnswer(f"{where}: {first['msg']}"[:200]) from None
+        raise BadAnswer(first_wrong(error)) from None
 
 
 def agent(ref: str, env: Environment[Any, Any], seat: int, **options: str) -> HostPlayer:
     """The player that a seat string means: at an address, or a class in a file or a module."""
     if ref.startswith(("http://", "https://")):
-        if options:
-            raise BadArgument(f"{ref} takes no options but deadline and fallback; given {options}")
         if "@" in ref:
             raise BadArgument("an agent's address must not hold a name or a password")
+        if options:
+            given = ", ".join(options)
+            raise BadArgument(
+                f"an address takes no options but deadline and fallback; given {given}"
+            )
         return Remote(ref)
     added = {name: kind for name, kind in extensions("players").items() if hasattr(kind, "decide")}
     where, _, name = ref.rpartition(":")
@@ -92,7 +101,11 @@ def agent(ref: str, env: Environment[Any, Any], seat: int, **options: str) -> Ho
             f"{ref!r} is no agent; write agent:http://host:port/path, agent:file.py:Class, "
             f"agent:package.module:Class{known}"
         )
-    made = (added[ref] if ref in added else _class(where, name))(env, seat, **options)
+    kind = added[ref] if ref in added else _class(where, name)
+    try:
+        made = kind(env, seat, **options)
+    except (SociariumError, TypeError, ValueError) as error:
+        raise BadArgument(f"{ref} cannot sit in seat {seat} of {env.id}: {error}") from error
     if not isinstance(made, HostPlayer):
         raise BadArgument(f"{ref} lacks decide, snapshot or restore, which every agent has")
     return made
@@ -100,10 +113,10 @@ def agent(ref: str, env: Environment[Any, Any], seat: int, **options: str) -> Ho
 
 def _class(where: str, name: str) -> Any:
     if where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        spec = importlib.util.spec_from_file_location(f"agents in {where}", where)
         if spec is None or spec.loader is None or not Path(where).exists():
             raise CannotRead(f"There is no file {where} to take {name} from.")
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     else:
         try:

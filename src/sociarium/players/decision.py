@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sociarium.core.patches import (
     LONGEST_TEXT,
+    MOST_SEATS,
     TO_ALL,
     Ballot,
     Draft,
@@ -18,6 +19,7 @@ from sociarium.core.patches import (
 )
 
 Cells = Annotated[int, Field(ge=0, lt=1 << 20)]
+WORDS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$"  # also tabs and new lines
 
 
 class _Answer(BaseModel):
@@ -27,8 +29,8 @@ class _Answer(BaseModel):
 class Say(_Answer):
     """A text to one player, or to all."""
 
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-    to: Annotated[int, Field(ge=TO_ALL)] = TO_ALL
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=WORDS)]
+    to: Annotated[int, Field(ge=TO_ALL, lt=MOST_SEATS)] = TO_ALL
 
 
 class Propose(_Answer):

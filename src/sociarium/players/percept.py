@@ -55,6 +55,7 @@ class Percept:
     score: float = 0.0
     status: str = ""  # how the last skill ended
     skills: tuple[Offer, ...] = ()
+    first: bool = False  # nothing was asked before, so that the rules are told
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ class Percept:
                     for row in self.view.social.ties.tolist()
                 ],
             }
-        if self.step == 0:
+        if self.first:
             told["rules"] = dict(self.env.sheet.rules)
         return told
 

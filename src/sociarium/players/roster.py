@@ -55,6 +55,22 @@ def parse(seats: str) -> tuple[Seat, ...]:
     return tuple(chairs)
 
 
+def chair(text: str) -> Seat:
+    """The one chair that a text describes."""
+    chairs = parse(text)
+    if len(chairs) != 1:
+        raise BadArgument(f"one player can sit in a seat, as in script:defector; given {text!r}")
+    return chairs[0]
+
+
+def file_of(seat: Seat) -> str:
+    """The file or the folder that a player comes from, if there is one."""
+    if seat.kind == "policy":
+        return seat.ref
+    where = seat.ref.rpartition(":")[0]
+    return where if seat.kind == AGENT and where.endswith(".py") else ""
+
+
 def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
     """The scripts for this world by name: its own, then those for any world."""
     own = catalogue.find(env.id).scripts if env.id else ""

@@ -21,7 +21,7 @@ def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
     The frames share one palette without dithering, and each stores only what changed. A frame
     equal to the one before it is not stored; the earlier one is shown for longer.
     """
-    reel = [frame.convert("RGB") for frame in frames]
+    reel = [frame if frame.mode == "RGB" else frame.convert("RGB") for frame in frames]
     if not reel:
         raise BadArgument("a film needs at least one frame; given none")
     if any(frame.size != reel[0].size for frame in reel):
@@ -50,7 +50,7 @@ def save_mp4(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
         ffmpeg = importlib.import_module("imageio_ffmpeg")
     except ImportError as error:
         raise MissingExtra("imageio-ffmpeg", "video") from error
-    reel = [frame.convert("RGB") for frame in frames]
+    reel = [frame if frame.mode == "RGB" else frame.convert("RGB") for frame in frames]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = ffmpeg.write_frames(str(path), reel[0].size, fps=fps, macro_block_size=2)

@@ -1,0 +1,277 @@
+"""Folders of matches: what they hold, going on with them, and folders of strangers."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sociarium
+from sociarium.arena.match_folder import DECISIONS, EPISODE, SNAPSHOTS, TIMING, MatchFolder, Terms
+from sociarium.arena.replay import Replay, world_of
+from sociarium.cli.match import MatchCommand, players
+from sociarium.core import record
+from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.patches import MOST_SEATS, NewPlayer
+from sociarium.players import agents
+from sociarium.players.decision import Decision, Say
+
+GUESTS = Path(__file__).parent / "guests.py"
+COINS = sociarium.make("coins")
+
+
+def tell(played, steps):
+    pass
+
+
+def play(folder, seats="random*2", steps=20, until=None, ends=()):
+    """A match in a folder; played to a step, and then left."""
+    terms, one = Terms(steps=steps, ends=ends), MatchFolder(folder)
+    match = terms.match(COINS, seats, 0, tell, one)
+    one.begin("coins", seats, 0, terms)
+    if until is not None:
+        match.tell = lambda played, steps: played >= until and match.stop()
+    match.run()
+    return one
+
+
+@pytest.fixture
+def guests(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(GUESTS, tmp_path)
+    return "agent:guests.py:Seated random"
+
+
+def rows(folder, name=DECISIONS):
+    return [json.loads(row) for row in (folder.path / name).read_text().splitlines()]
+
+
+def edit(folder, kept, **changes):
+    """Puts another page into the folder, as a stranger might write it."""
+    raw = kept.page.model_copy(update=changes)
+    record.save(folder.path / EPISODE, kept.model_copy(update={"page": raw}))
+
+
+def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
+    whole = play(tmp_path / "whole", guests)
+    left = play(tmp_path / "left", guests, until=8)
+    assert len(left.record()) == 8 and not left.record().page.ended
+    left.resumed(tell, True, {}).run()
+    one, other = whole.record(), left.record()
+    assert np.array_equal(one.actions, other.actions)
+    assert rows(whole) == rows(left) and len(rows(left, TIMING)) == 20
+    manifests = [json.loads((f.path / "manifest.json").read_text()) for f in (whole, left)]
+    assert all(manifests[0][name] == manifests[1][name] for name in ("scores", "decisions"))
+
+
+def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_path):
+    left = play(tmp_path / "run", guests, until=8)
+    lost = {"seat": 0, "asked": 8, "landed": 8}  # written before the record, then came a kill
+    for name in (DECISIONS, TIMING):
+        with (left.path / name).open("a") as file:
+            file.write(json.dumps(lost) + "\n")
+    left.resumed(tell, True, {}).run()
+    assert [row["asked"] for row in rows(left)] == list(range(20))
+
+
+def test_only_the_newest_memory_is_kept_between_the_hundreds(guests, tmp_path, monkeypatch):
+    monkeypatch.setattr("sociarium.arena.match.SAVED_AFTER", 0.0)
+    run = play(tmp_path / "run", guests)
+    assert [file.name for file in (run.path / SNAPSHOTS).iterdir()] == ["step-00000020.json"]
+
+
+def test_nothing_that_a_folder_names_is_called_without_trust(guests, tmp_path):
+    run = play(tmp_path / "run", guests, until=8)
+    with pytest.raises(BadArgument, match=r"guests.py.*--trust"):
+        run.resumed(tell, False, {})
+    pure = play(tmp_path / "pure", until=8)
+    manifest = pure.path / "manifest.json"
+    told = json.loads(manifest.read_text())
+    told["config"]["ends"] = ["custom:os:getcwd"]
+    manifest.write_text(json.dumps(told))
+    with pytest.raises(BadArgument, match=r"custom:os:getcwd.*--trust"):
+        pure.resumed(tell, False, {})
+    with pytest.raises(BadArgument, match="--trust"):
+        pure.forked(MatchFolder(tmp_path / "fork"), 3, {}, None, tell, False)
+
+
+@pytest.mark.parametrize("hidden", ["random agent:guests.py:Seated", " agent:guests.py:Seated"])
+def test_a_seat_cannot_hide_another(guests, hidden, tmp_path):
+    run = play(tmp_path / "run", until=8)
+    kept = run.record()
+    edit(run, kept, seats=(hidden, "random"))
+    with pytest.raises(CannotRead, match="seats"):
+        run.resumed(tell, False, {})
+    change = NewPlayer.model_construct(step=2, seat=0, player=hidden)
+    edit(run, kept, patches=(change,))
+    with pytest.raises(CannotRead, match="player"):
+        run.resumed(tell, False, {})
+
+
+@pytest.mark.parametrize("many", ["random*2", "random*0"])
+def test_a_seat_of_a_record_is_one_chair(many, tmp_path):
+    run = play(tmp_path / "run", until=8)
+    edit(run, run.record(), seats=(many, "random"))
+    with pytest.raises(BadArgument, match="one player"):
+        run.resumed(tell, True, {})
+
+
+def test_who_is_given_away_is_not_called_and_need_not_be_remembered(guests, tmp_path):
+    run = play(tmp_path / "run", guests)
+    (tmp_path / "guests.py").unlink()
+    fork = MatchFolder(tmp_path / "fork")
+    run.forked(fork, 5, {0: "idle"}, None, tell, False).run()
+    assert not fork.record().actions[5:, 0].any()
+    told = json.loads((fork.path / "manifest.json").read_text())["forked"]
+    assert told == {"from": "run", "at": 5, "seats": {"0": "idle"}}
+    fork.resumed(tell, False, {})
+
+
+def test_who_stays_must_be_remembered(guests, tmp_path):
+    run = play(tmp_path / "run", guests)
+    with pytest.raises(CannotRead, match=r"\[20\], not at 5"):
+        run.forked(MatchFolder(tmp_path / "fork"), 5, {1: "idle"}, None, tell, True)
+
+
+def test_a_fork_that_seats_an_agent_goes_on(guests, tmp_path):
+    run = play(tmp_path / "run")
+    fork = MatchFolder(tmp_path / "fork")
+    match = run.forked(fork, 5, {0: "agent:guests.py:Errands"}, None, tell, False)
+    match.tell = lambda played, steps: played >= 12 and match.stop()
+    match.run()
+    again = fork.resumed(tell, True, {})
+    assert again.step == 12 and again.guests[0].decisions > 0
+    kept = again.run()
+    assert len(kept) == 20 and Replay(COINS, kept).verify()
+    with pytest.raises(BadArgument, match="--trust"):
+        fork.forked(MatchFolder(tmp_path / "x"), 12, {1: "idle"}, None, tell, False)
+
+
+def test_a_player_that_moved_can_be_found(guests, tmp_path):
+    run = play(tmp_path / "run", guests, until=8)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(tmp_path / "guests.py", tmp_path / "elsewhere")
+    with pytest.raises(CannotRead, match="--seat 0="):
+        run.resumed(tell, True, {})
+    found = {0: f"agent:{tmp_path / 'elsewhere' / 'guests.py'}:Seated"}
+    assert len(run.resumed(tell, True, found).run()) == 20
+    assert run.record().page.seats == ("agent:elsewhere/guests.py:Seated", "random")
+
+
+def test_damaged_folders_are_refused(guests, tmp_path):
+    run = play(tmp_path / "run", guests, until=8)
+    (run.path / SNAPSHOTS / "step-00000008.json").write_text("{")
+    with pytest.raises(CannotRead, match="damaged"):
+        run.resumed(tell, True, {})
+    for wrong in ("[]", "{}", '{"config": 3}', '{"config": {"clock": "lockstep"}}'):
+        (run.path / "manifest.json").write_text(wrong)
+        with pytest.raises(CannotRead):
+            run.resumed(tell, True, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"asked": ({"seat": 1, "asked": 2, "landed": 2},)}, "seat 1"),
+        ({"tasks": ({"step": 2, "seat": 0, "skill": "wait", "arguments": {}},)}, "answered"),
+    ],
+)
+def test_questions_to_nobody_are_refused(guests, change, match, tmp_path):
+    run = play(tmp_path / "run", guests)
+    kept = run.record()
+    page = record.Page.model_validate_json(
+        json.dumps({**kept.page.model_dump(mode="json"), "asked": [], **change})
+    )
+    record.save(run.path / EPISODE, kept.model_copy(update={"page": page}))
+    with pytest.raises(CannotRead, match=match):
+        run.resumed(tell, True, {})
+
+
+def test_terms_stay_as_they_were():
+    with pytest.raises(BadArgument, match="leave out steps, seed"):
+        dataclasses.replace(MatchCommand(), resume=Path("run"), steps=30, seed=2).run()
+    assert players(["0=idle", "1=agent:http://a/b?deadline=3"]) == {
+        0: "idle",
+        1: "agent:http://a/b?deadline=3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("world", "fits"),
+    [
+        ("harvest_open-v0?map_seed=123456789", True),
+        ("harvest_open-v0?tiles=2x2", True),
+        ("harvest_open-v0?tiles=32x32", False),
+        ("harvest_open-v0?tiles=0x99999", False),
+        ("clean_up-v0+contract?rounds=3", True),
+        ("clean_up-v0+contract?rounds=3000", False),
+        ("frontier_easy-v0?task=secret.toml", False),
+    ],
+)
+def test_strangers_may_not_ask_for_much(world, fits, tmp_path):
+    kept = play(tmp_path / "run", steps=2).record()
+    asked = kept.model_copy(update={"page": kept.page.model_copy(update={"env": world})})
+    if fits:
+        assert world_of(asked, tmp_path).players == 2
+    else:
+        with pytest.raises(CannotRead, match="--trust"):
+            world_of(asked, tmp_path)
+
+
+def test_a_film_has_a_weight_and_can_be_thinned(tmp_path):
+    replay = Replay(COINS, play(tmp_path / "run").record())
+    assert replay.weight(20) > 2 * replay.weight(10) > 4 * replay.weight(10, every=4)
+    episode, states = replay.episode(every=6)
+    whole, all_states = replay.episode()
+    assert episode.events == whole.events
+    for some, every in zip(
+        *(record.jax.tree.leaves(tree) for tree in (states, all_states)), strict=True
+    ):
+        assert np.array_equal(some, every[[0, 6, 12, 18, 20]])
+
+
+def test_addresses_with_secrets_are_refused_without_repeating_them():
+    for ref, options in (("http://u:SECRET@h/x", {"x": "1"}), ("http://h/x", {"token": "SECRET"})):
+        with pytest.raises(BadArgument) as refused:
+            agents.agent(ref, COINS, 0, **options)
+        assert "SECRET" not in str(refused.value)
+
+
+def test_classes_in_files_may_be_dataclasses(tmp_path):
+    file = tmp_path / "polite.py"
+    file.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Polite:\n    env: object\n    seat: int\n    bows: str = ''\n"
+        "    async def decide(self, percept, deadline): ...\n"
+        "    def snapshot(self): ...\n    def restore(self, snapshot): ...\n"
+    )
+    assert agents.agent(f"{file}:Polite", COINS, 1, bows="low").bows == "low"
+    with pytest.raises(BadArgument, match="seat 1"):
+        agents.agent(f"{file}:Polite", COINS, 1, curtsies="3")
+
+
+@given(
+    st.text(min_size=1, max_size=2000),
+    st.integers(-(10**7), 10**7),
+    st.floats(allow_nan=True),
+    st.integers(-5, 2000),
+)
+def test_whatever_is_a_decision_can_be_written(text, to, fine, number):
+    raw = {
+        "say": {"text": text, "to": to},
+        "draft": {"what": text[:100], "fine": fine},
+        "sign": number,
+        "vote": {"clause": number, "yes": True},
+        "link": {"to": to, "percent": number},
+    }
+    for part, given_part in raw.items():
+        try:
+            decision = agents.decision(json.dumps({part: given_part}).encode())
+        except agents.BadAnswer:
+            continue
+        assert len(decision.writes(0, 0, 0)) == 1
+    assert Decision(say=Say(text="hello", to=MOST_SEATS - 1)).writes(0, 0, 0)
