@@ -12,7 +12,7 @@ import pytest
 import sociarium
 from sociarium.arena.batch import Batch
 from sociarium.arena.lanes import step_key
-from sociarium.arena.match import Match
+from sociarium.arena.match_folder import MatchFolder, Terms
 from sociarium.core import random
 from sociarium.learning.training import Training
 from sociarium.players import roster
@@ -89,8 +89,11 @@ class Turning:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["coins", "clean_up"])
-def test_a_player_outside_costs_less_than_five_milliseconds_a_step(world):
-    played = Match(sociarium.make(world), "random", guests={1: Turning()}, steps=400)
+def test_a_player_outside_costs_less_than_five_milliseconds_a_step(world, tmp_path):
+    folder, terms = MatchFolder(tmp_path), Terms(steps=400)
+    folder.begin(world, "random", 0, terms)
+    env, guests = sociarium.make(world), {1: Turning()}
+    played = terms.match(env, "random", 0, lambda played, steps: None, folder, guests)
     asyncio.run(played.play(50))
     began = time.perf_counter()
     asyncio.run(played.play(350))
