@@ -21,6 +21,7 @@ from sociarium.players.roster import Seat
 
 DEADLINE = 30.0  # seconds
 FALLBACKS = ("stay", "random", "again")
+FORGOTTEN = {"forgotten": True}  # in place of what a player could not say
 
 
 @dataclass
@@ -59,9 +60,6 @@ class Guest:
         except Exception:
             self.failures["snapshot"] += 1
             return FORGOTTEN
-
-
-FORGOTTEN = {"forgotten": True}
 
 
 class Absent:

@@ -90,7 +90,7 @@ class Match:
         named = {
             seat: guest(chair, env, seat, deadline)
             for seat, chair in enumerate(chairs)
-            if chair.kind == roster.AGENT and seat not in given
+            if chair.outside and seat not in given
         }
         self.guests = dict(sorted((given | named).items()))
         self.table = Table(
@@ -533,7 +533,7 @@ class Match:
         """Somebody else sits in a seat from now on; `who`, if the player is not to be called up."""
         chair = roster.chair(player)
         self.guests.pop(seat, None)
-        if chair.kind == roster.AGENT:
+        if chair.outside:
             sits = Guest(who) if who else guest(chair, self.env, seat, self.deadline)
             self.guests = dict(sorted({**self.guests, seat: sits}.items()))
         skilled = any(one.skilled for one in self.guests.values())

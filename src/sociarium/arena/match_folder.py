@@ -202,7 +202,7 @@ class MatchFolder:
         changed = {p.seat: p.player for p in page.patches if isinstance(p, NewPlayer)}
         chairs = {seat: roster.chair(name) for seat, name in sits.items()}
         stays = {**chairs, **{seat: roster.chair(name) for seat, name in changed.items()}}
-        called = [str(who) for seat, who in stays.items() if seat not in leaving and outside(who)]
+        called = [str(who) for seat, who in stays.items() if seat not in leaving and who.outside]
         called += [end for end in terms.ends if end.startswith("custom:")]
         if called and not trusted:
             raise BadArgument(
@@ -211,7 +211,7 @@ class MatchFolder:
             )
         env = world_of(kept, self.path, trusted)
         away = {*leaving, *changed}
-        guests = {s: Absent() for s, who in chairs.items() if s in away and outside(who)}
+        guests = {s: Absent() for s, who in chairs.items() if s in away and who.outside}
         for seat, who in chairs.items():
             file = roster.file_of(who)
             if seat not in guests and file and not Path(file).exists():
@@ -266,8 +266,3 @@ def results(match: Match) -> dict[str, Any]:
         "decisions": {str(seat): one.decisions for seat, one in match.guests.items()},
         "failures": {str(seat): dict(one.failures) for seat, one in match.guests.items()},
     }
-
-
-def outside(chair: Seat) -> bool:
-    """Whether the player of a chair is called from outside compiled code."""
-    return chair.kind == roster.AGENT

@@ -51,9 +51,8 @@ class Cast:
 
     def begin(self, key: Key[Array, ""]) -> list[Any]:
         """What everybody remembers at the start of the episode of this key."""
-        key = jax.random.fold_in(key, random.PLAYER_MOVES)
         return [
-            jax.vmap(player.begin)(_keys(key, seats))
+            jax.vmap(player.begin)(random.player_keys(key, seats))
             for player, seats in zip(self.players, self.seats, strict=True)
         ]
 
@@ -65,18 +64,14 @@ class Cast:
         minds: list[Any],
     ) -> tuple[Int[Array, " players"], list[Any]]:
         """Everybody's action, by seat, and what they remember."""
-        key = jax.random.fold_in(step_key, random.PLAYER_MOVES)
         actions, after = [], []
         for player, seats, mind in zip(self.players, self.seats, minds, strict=True):
             sees = jax.tree.map(lambda x, seats=seats: x[seats], view)
-            action, mind = jax.vmap(player.act)(_keys(key, seats), sees, legal[seats], mind)
+            keys = random.player_keys(step_key, seats)
+            action, mind = jax.vmap(player.act)(keys, sees, legal[seats], mind)
             actions.append(action)
             after.append(mind)
         return jnp.concatenate(actions)[self.order], after
-
-
-def _keys(key: Key[Array, ""], seats: np.ndarray) -> Key[Array, " seats"]:
-    return jax.vmap(lambda seat: jax.random.fold_in(key, seat))(jnp.asarray(seats))
 
 
 Places = tuple[Int[Array, " _"], ...]  # of each kind, its chairs as lane * players + seat

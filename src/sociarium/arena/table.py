@@ -140,7 +140,7 @@ class Programs:
             if self.repertoire is not None and hands is not None:
                 seen = jax.tree.map(lambda x: x[self.hosts], view)
                 skilled, running = jax.vmap(self.repertoire.act)(
-                    self._keys(k_step),
+                    random.player_keys(k_step, self.hosts),
                     seen,
                     legal[self.hosts],
                     hands.memory,
@@ -155,10 +155,6 @@ class Programs:
         hands = self._looked(hands, after, standing.clock + 1, deal)
         kept = Kept(actions, transition, legal[:, 1:].any(1), env.gauges(after, params))
         return Standing(standing.clock + 1, after, minds, hands), kept
-
-    def _keys(self, k_step: Key[Array, ""]) -> Key[Array, " hosts"]:
-        key = jax.random.fold_in(k_step, random.PLAYER_MOVES)
-        return jax.vmap(lambda seat: jax.random.fold_in(key, seat))(self.hosts)
 
     def _steps(self, standing: Standing, steps: Int[Array, ""], deal: Deal) -> Any:
         nobody, always = jnp.zeros(0, jnp.int32), jnp.bool_(True)

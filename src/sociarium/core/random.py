@@ -98,6 +98,12 @@ def player_words(step_key: Key[Array, ""], players: int) -> UInt32[Array, " play
     return bits(jax.random.fold_in(step_key, PLAYER_MOVES), players)
 
 
+def player_keys(key: Key[Array, ""], seats: Int[Any, " seats"]) -> Key[Array, " seats"]:
+    """The key each of these seats draws from in the step, or at the start, of this key."""
+    moves = jax.random.fold_in(key, PLAYER_MOVES)
+    return jax.vmap(lambda seat: jax.random.fold_in(moves, seat))(jnp.asarray(seats))
+
+
 def threshold(chance: Float[Array, "*shape"]) -> UInt32[Array, "*shape"]:
     """The integer below which a 31-bit draw falls with this chance; 0 is never, 1 is always."""
     return jnp.round(jnp.clip(chance, 0.0, 1.0) * 2.0**31).astype(jnp.uint32)

@@ -110,9 +110,7 @@ class Practice:
         """The word from which each learner may draw its next action."""
 
         def lane(key: Any) -> UInt32[Array, " learners"]:
-            moves = jax.random.fold_in(key, random.PLAYER_MOVES)
-            seats = jnp.arange(self.learners)
-            return jax.vmap(lambda seat: random.bits(jax.random.fold_in(moves, seat)))(seats)
+            return jax.vmap(random.bits)(random.player_keys(key, jnp.arange(self.learners)))
 
         return jax.vmap(lane)(self.table.keys(place.lanes))
 

@@ -30,6 +30,11 @@ class Seat:
     ref: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def outside(self) -> bool:
+        """Whether its player decides outside compiled code."""
+        return self.kind == AGENT
+
     def __str__(self) -> str:
         options = "&".join(f"{name}={value}" for name, value in self.options)
         return self.kind + (f":{self.ref}" if self.ref else "") + (f"?{options}" if options else "")
@@ -68,7 +73,7 @@ def file_of(seat: Seat) -> str:
     if seat.kind == "policy":
         return seat.ref
     where = seat.ref.rpartition(":")[0]
-    return where if seat.kind == AGENT and where.endswith(".py") else ""
+    return where if seat.outside and where.endswith(".py") else ""
 
 
 def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
@@ -94,7 +99,7 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
         return Citizen(worker, social.MANNERS[name](env, **own), env)
-    if seat.kind == AGENT:
+    if seat.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in `sociarium match`"
         )
