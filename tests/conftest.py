@@ -3,31 +3,20 @@
 import os
 from pathlib import Path
 
+# Set by variables, so that child processes share the cache; small programs are most of it.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import jax
-import pytest
 from hypothesis import HealthCheck, settings
 
-from sociarium.catalogue import WORLDS as CATALOGUE
+from tests.budget import pytest_addoption, pytest_configure  # noqa: F401
 
-CACHE = Path(__file__).parent.parent / ".jax_cache"
-
-jax.config.update("jax_compilation_cache_dir", str(CACHE))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 settings.register_profile(
     "sociarium", deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("sociarium")
-
-WORLDS = tuple(entry.id for entry in CATALOGUE)
-
-
-@pytest.fixture(params=WORLDS)
-def world(request):
-    import sociarium
-
-    return sociarium.make(request.param)

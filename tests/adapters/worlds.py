@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import pytest
 
 import sociarium
-from sociarium.catalogue import WORLDS
 from sociarium.core.environment import View, lawful
+from tests.families import SMALLEST, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
-every_world = pytest.mark.parametrize("name", [entry.id for entry in WORLDS])
+every_world = pytest.mark.parametrize("name", in_ci(WORLDS, SMALLEST))
 
 
 @cache

@@ -68,7 +68,6 @@ def test_two_devices_play_the_same_five_lanes(batch):
     environment = {
         **os.environ,
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-        "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache"),
     }
     words = [sys.executable, "-m", "tests.arena.mixed"]
     run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -82,12 +82,13 @@ def test_a_run_goes_on_bit_for_bit_from_any_update(algorithm, settings, tmp_path
         assert same(copied((second.learners, second.window)), ends)
 
 
-def test_a_run_that_is_killed_five_times_ends_as_if_it_had_not_been(tmp_path):
+@pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kills, tmp_path):
     lot = random.Random(0)
     unkilled, killed = tmp_path / "unkilled", tmp_path / "killed"
     subprocess.run([*PROGRAM, unkilled], cwd=ROOT, env=environment(2), check=True)
     reached = []
-    for _ in range(5):
+    for _ in range(kills):
         before = step_of(killed)
         child = subprocess.Popen([*PROGRAM, killed], cwd=ROOT, env=environment(2))
         while step_of(killed) <= before:

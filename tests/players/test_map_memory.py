@@ -9,6 +9,7 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.mechanics.terrain import STEPS
 from sociarium.players.planning.map_memory import NEVER, Surveyor
+from tests.families import in_ci
 
 STEPS_WALKED = 60
 WORLDS = {
@@ -60,7 +61,7 @@ class Drawn:
                 self.met[shown["seat"] - 1], self.met_at[shown["seat"] - 1] = r * cols + c, clock
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", in_ci(WORLDS, ["coins", "frontier_survival"]))
 def test_the_map_is_the_one_a_plain_hand_draws(name):
     env = sociarium.make(name, **WORLDS[name])
     params = env.params(energy=40) if "survival" in name else env.params()

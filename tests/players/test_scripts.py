@@ -11,9 +11,11 @@ from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import rollout
 from sociarium.players import roster
+from tests.families import in_ci
 
 EPISODES = 10
 IDS = [entry.id for entry in catalogue.WORLDS if entry.kind == "dilemma"]
+OFTEN = ("coins-v0", "clean_up-v0", "coop_mining-v0")
 COOPERATOR, IDLE, RANDOM, DEFECTOR, CONDITIONAL = range(5)
 KINDS = "script:cooperator idle random script:defector script:conditional"
 
@@ -42,7 +44,7 @@ def count(done, events, seats=slice(None)):
     return sum(done[event][:, seats].sum() for event in events)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", in_ci(IDS, OFTEN))
 def test_idle_and_random_players_cooperate_less_than_cooperators(name):
     """Beside a defector, who makes opportunities, they do it less; over all, at a lower rate."""
     env, play = played(name)
@@ -59,14 +61,14 @@ def test_idle_and_random_players_cooperate_less_than_cooperators(name):
     assert rates[0] > max(rates[1:])
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", in_ci(IDS, OFTEN))
 def test_cooperators_together_earn_more_than_defectors_together(name):
     _, play = played(name)
     together, apart = (play[kind, kind][0].mean(axis=1) for kind in (COOPERATOR, DEFECTOR))
     assert np.median(together) > apart.max()
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", in_ci(IDS, OFTEN))
 def test_conditional_players_among_themselves_cooperate(name):
     _, play = played(name)
     conditional, cooperating = (play[kind, kind][0].sum() for kind in (CONDITIONAL, COOPERATOR))
@@ -78,9 +80,9 @@ def test_conditional_players_among_themselves_cooperate(name):
     [
         ("coins-v0", "took_other"),
         ("coop_mining-v0", "mined_iron"),
-        ("mushrooms-v0", "ate_red"),
-        ("pd_arena-v0", "took_defect"),
-        ("gift_refinement-v0", "wasted"),
+        pytest.param("mushrooms-v0", "ate_red", marks=pytest.mark.slow),
+        pytest.param("pd_arena-v0", "took_defect", marks=pytest.mark.slow),
+        pytest.param("gift_refinement-v0", "wasted", marks=pytest.mark.slow),
     ],
 )
 def test_a_conditional_player_among_defectors_does_as_they_do(name, selfish):

@@ -7,7 +7,7 @@ import pytest
 import sociarium
 from sociarium.envs.dilemmas import clean_up, harvest, mushrooms
 from sociarium.envs.dilemmas.harvest import Harvest
-from tests.conftest import WORLDS
+from tests.families import WORLDS, in_ci
 from tests.worlds.drawn import SEEDS, Stage
 from tests.worlds.lands import (
     CLEAN_UP,
@@ -32,7 +32,7 @@ FOOTPRINTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=WORLDS)
+@pytest.fixture(scope="module", params=in_ci(WORLDS))
 def starts(request):
     """A world, many of its starts, and what is seen at the first of them."""
     env = sociarium.make(request.param)

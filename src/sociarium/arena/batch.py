@@ -12,10 +12,10 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, Tell, horizon, length_of, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, length_of, recorded, rows
 from sociarium.arena.seating import Population, places
 from sociarium.core import random
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, horizon
 from sociarium.core.episode import Episode
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import worth

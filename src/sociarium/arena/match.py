@@ -28,11 +28,11 @@ from sociarium.arena.guests import (
     patience,
 )
 from sociarium.arena.past import Past
-from sociarium.arena.rollout import Kept, Tell, horizon, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, recorded, rows
 from sociarium.arena.seating import chairs_for
 from sociarium.arena.table import BY_SKILL, MOST, Seen, Standing, Table
 from sociarium.core import record as records
-from sociarium.core.environment import STAY, Environment
+from sociarium.core.environment import STAY, Environment, horizon
 from sociarium.core.episode import Episode, fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.core.events import Row

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from sociarium.arena.lanes import step_key
 from sociarium.arena.seating import Cast, chairs_for
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition
+from sociarium.core.environment import Environment, Transition, horizon
 from sociarium.core.episode import Episode
 from sociarium.core.events import Row, table
 from sociarium.players.roster import Seat
@@ -100,11 +100,6 @@ def rollout(
         states,
     )
     return episode, trail
-
-
-def horizon(params: Any) -> int:
-    """The steps of a whole episode: the world's horizon, or 1000 where it has none."""
-    return int(getattr(params, "horizon", 1000))
 
 
 def length_of(transition: Transition) -> int:

@@ -20,7 +20,7 @@ class Check:
 
     world: tyro.conf.Positional[str]  # catalogue name, or module:Class of your own
     players: int | None = None  # how many, instead of the default
-    steps: int = 40  # length of the random episode examined
+    steps: int | None = None  # of the random episode examined, instead of all to its horizon
     seed: int = 0
     json: bool = False  # one JSON object instead of text
 

@@ -4,7 +4,7 @@ sociarium.check(MyWorld())            # raises ContractBroken, naming the clause
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from sociarium.core import random
-from sociarium.core.environment import STAY, Environment
-from sociarium.core.errors import ContractBroken
+from sociarium.core.environment import STAY, Environment, horizon
+from sociarium.core.errors import ContractBroken, UnknownName
+
+PART = 40  # steps that one program plays; the parts make up the episode
 
 CLAUSES = {
     "names": "Action 0 is `stay`; actions, planes, events and gauges have distinct names.",
@@ -30,9 +32,9 @@ CLAUSES = {
     "vmap equals loop": "Each lane of a batch agrees bit for bit with the same lane alone.",
     "same key, same episode": "One key gives one start, another key another.",
     "any key": "Threefry keys work as well as the fast generator's.",
-    "time-outs truncate": "No step is both terminated and truncated.",
+    "time-outs truncate": "No step is both terminated and truncated; the horizon truncates.",
     "rewards add up": "Rewards are finite at all three stages, and pooling keeps their sum.",
-    "params are leaves": "Every parameter can be batched with vmap.",
+    "params are leaves": "Every parameter is an array and can be batched with vmap.",
     "one window": "A player's scene shows exactly the codes of its view.",
     "state to disk": "A state written to disk and read back continues the same episode.",
 }
@@ -40,92 +42,147 @@ CLAUSES = {
 
 @dataclass
 class Play:
-    """A short random episode with everything kept, arrays with a leading time axis."""
+    """A part of a random episode with everything kept, NumPy arrays with a leading time axis."""
 
     env: Environment[Any, Any]
     params: Any
     reset: Callable[..., Any]  # compiled
-    first: Any
+    number: int  # of its first step
+    first: Any  # the state it begins with
     keys: Any
     actions: Any
-    states: Any  # before each step
     after: Any
     transitions: Any
     views: Any
     legal: Any
+    gauges: Any
+
+    @property
+    def states(self) -> Any:
+        """The state before each step."""
+        return jax.tree.map(lambda x, y: _joined(x, y[:-1]), self.first, self.after)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the episode ends with this part."""
+        return bool(self.transitions.truncated[-1] | self.transitions.terminated[-1])
 
     @cached_property
-    def all_at_once(self) -> Callable[..., Any]:
-        """Every step of the episode as a lane of one batch."""
-        return jax.jit(jax.vmap(self.env.step, (0, 0, 0, None)))
+    def all_at_once(self) -> Callable[[Any, Any], Any]:
+        """Every step as a lane of one batch: the state after it, what it did, and what is seen.
+
+        Parameters are a batch, too.
+        """
+
+        def step(key: Any, state: Any, action: Any, params: Any) -> Any:
+            after, transition = self.env.step(key, state, action, params)
+            return after, transition, self.env.observe(after, params)
+
+        many = jax.jit(jax.vmap(step))
+        lanes = len(self.actions)
+        params = jax.tree.map(lambda x: np.broadcast_to(x, (lanes, *np.shape(x))), self.params)
+        return lambda states, actions: _numpy(many(self.keys, states, actions, params))
 
 
-def check(env: Environment[Any, Any], *, steps: int = 40, seed: int = 0) -> tuple[str, ...]:
-    """Plays at random and examines every clause; returns their names or raises ContractBroken."""
-    broken = [(name, detail) for name, detail in examine(env, steps=steps, seed=seed) if detail]
+def check(
+    env: Environment[Any, Any],
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    skip: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Plays at random and examines every clause; returns their names or raises ContractBroken.
+
+    It plays a whole episode to its horizon, or only so many steps; clauses to `skip` are left out.
+    """
+    findings = examine(env, steps=steps, seed=seed, skip=skip)
+    broken = [(name, detail) for name, detail in findings if detail]
     if broken:
         raise ContractBroken(
             "\n".join(f"{name}: {CLAUSES[name]} Found: {detail}" for name, detail in broken)
         )
-    return tuple(CLAUSES)
+    return tuple(name for name, _ in findings)
 
 
 def examine(
     env: Environment[Any, Any],
     *,
-    steps: int = 40,
+    steps: int | None = None,
     seed: int = 0,
+    skip: Collection[str] = (),
     tell: Callable[[str], None] = lambda clause: None,
 ) -> list[tuple[str, str]]:
-    """Each clause with what was found against it ("" where it holds)."""
+    """Each clause with what was found against it first ("" where it holds)."""
+    for name in skip:
+        if name not in CLAUSES:
+            raise UnknownName("clause", name, tuple(CLAUSES))
     tell("playing")
-    play = _play(env, env.params(), random.key(seed), steps)
-    tests = {
-        "names": _names,
-        "fixed shapes": _fixed_shapes,
-        "declared events": _declared_events,
-        "known cooperation": _known_cooperation,
-        "declared gauges": _declared_gauges,
-        "view in spec": _view_in_spec,
-        "stay is legal": _stay_is_legal,
-        "illegal is stay": _illegal_is_stay,
-        "jit equals eager": _jit_equals_eager,
-        "vmap equals loop": _vmap_equals_loop,
-        "same key, same episode": _same_key_same_episode,
-        "any key": _any_key,
-        "time-outs truncate": _time_outs_truncate,
-        "rewards add up": _rewards_add_up,
-        "params are leaves": _params_are_leaves,
-        "one window": _one_window,
-        "state to disk": _state_to_disk,
-    }
-    findings = []
-    for clause, test in tests.items():
-        tell(clause)
-        findings.append((clause, test(play)))
-    return findings
+    params = env.params()
+    parts = _episode(env, params, random.key(seed), horizon(params) if steps is None else steps)
+    opening = next(parts)
+    found: dict[str, str] = {}
+    for clause, test in _AT_THE_START.items():
+        if clause not in skip:
+            tell(clause)
+            found[clause] = test(opening)
+    part = opening
+    while part is not None:
+        tell(f"step {part.number + len(part.actions)}")
+        for clause, test in _AT_EVERY_STEP.items():
+            if clause not in skip and not found.get(clause):
+                found[clause] = test(part)
+        part = None if part.ended else next(parts, None)
+    return [(clause, found[clause]) for clause in CLAUSES if clause in found]
 
 
-def _play(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> Play:
+def _episode(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> Iterator[Play]:
+    """The parts of an episode, played by one program; the last may be shorter."""
     k_start, k_steps, k_actions = jax.random.split(key, 3)
-    words = random.bits(k_actions, steps, env.players)
-    actions = random.below(words, jnp.full(words.shape, len(env.actions)))
-    keys = jax.random.split(k_steps, steps)
-    reset = jax.jit(env.reset)
-    first = reset(k_start, params)
+    size = min(PART, steps)
 
     @jax.jit
-    def run(first: Any, params: Any) -> Any:
+    def run(first: Any, begin: Any, params: Any) -> Any:
+        clocks = begin + jnp.arange(size)
+        keys = jax.vmap(lambda clock: jax.random.fold_in(k_steps, clock))(clocks)
+        words = jax.vmap(
+            lambda clock: random.bits(jax.random.fold_in(k_actions, clock), env.players)
+        )(clocks)
+        actions = random.below(words, jnp.full(words.shape, len(env.actions)))
+
         def one(state: Any, given: Any) -> Any:
             key, action = given
             legal = env.legal(state, params)
             after, transition = env.step(key, state, action, params)
-            return after, (state, after, transition, env.observe(after, params), legal)
+            seen = env.observe(after, params), legal, env.gauges(after, params)
+            return after, (after, transition, *seen)
 
-        return jax.lax.scan(one, first, (keys, actions))[1]
+        return keys, actions, *jax.lax.scan(one, first, (keys, actions))
 
-    kept = run(first, params)
-    return Play(env, params, reset, first, keys, actions, *kept)
+    reset = jax.jit(env.reset)
+    first = reset(k_start, params)
+    for number in range(0, steps, size):
+        keys, actions, last, kept = run(first, np.int32(number), params)
+        actions, kept = _numpy((actions, kept))
+        ends = kept[1].truncated | kept[1].terminated
+        length = int(np.argmax(ends)) + 1 if ends.any() else size
+        length = min(length, steps - number)
+        actions, kept = jax.tree.map(lambda x, n=length: x[:n], (actions, kept))
+        yield Play(env, params, reset, number, _numpy(first), keys[:length], actions, *kept)
+        first = last
+
+
+def _numpy(tree: Any) -> Any:
+    """The tree with its arrays in NumPy; random keys stay what they are."""
+    return jax.tree.map(lambda x: x if _is_key(x) else np.asarray(x), tree)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _joined(first: Any, rest: Any) -> Any:
+    """One more at the front of many."""
+    return (jnp if _is_key(first) else np).concatenate([first[None], rest])
 
 
 def same(a: Any, b: Any) -> bool:
@@ -139,7 +196,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _plain(leaf: Any) -> np.ndarray:
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+    if _is_key(leaf):
         return np.asarray(jax.random.key_data(leaf))
     return np.asarray(leaf)
 
@@ -164,7 +221,7 @@ def _fixed_shapes(play: Play) -> str:
         leaves, structure = jax.tree.flatten(tree)
         return structure, [(leaf.shape, leaf.dtype) for leaf in leaves]
 
-    before, after = shape(play.first), shape(jax.tree.map(lambda x: x[0], play.after))
+    before, after = shape(play.first), shape(_step_of(play.after, 0))
     return "" if before == after else f"reset gives {before}, step gives {after}"
 
 
@@ -189,11 +246,14 @@ def _known_cooperation(play: Play) -> str:
 
 
 def _declared_gauges(play: Play) -> str:
-    gauges = jax.jit(play.env.gauges)(play.first, play.params)
     declared = {spec.name for spec in play.env.gauge_specs}
-    if set(gauges) != declared:
-        return f"declared {sorted(declared)}, found {sorted(gauges)}"
-    return "" if all(np.isfinite(float(level)) for level in gauges.values()) else f"{gauges}"
+    if set(play.gauges) != declared:
+        return f"declared {sorted(declared)}, found {sorted(play.gauges)}"
+    for name, level in play.gauges.items():
+        if not np.isfinite(level).all():
+            step = int(np.argmin(np.isfinite(level)))
+            return f"{name} is {level[step]} after step {play.number + step + 1}"
+    return ""
 
 
 def _view_in_spec(play: Play) -> str:
@@ -248,23 +308,22 @@ def _stay_is_legal(play: Play) -> str:
 
 def _illegal_is_stay(play: Play) -> str:
     allowed = np.take_along_axis(np.asarray(play.legal), np.asarray(play.actions)[..., None], 2)
-    cleaned = jnp.where(jnp.asarray(allowed[..., 0]), play.actions, STAY)
-    again, transition = play.all_at_once(play.keys, play.states, cleaned, play.params)
+    cleaned = np.where(allowed[..., 0], play.actions, STAY)
+    again, transition, _ = play.all_at_once(play.states, cleaned)
     if not same(again, play.after) or not same(transition.reward, play.transitions.reward):
         return "a step with illegal actions differs from one where their players stay"
     return ""
 
 
 def _jit_equals_eager(play: Play) -> str:
-    state, transition = play.env.step(play.keys[0], play.first, play.actions[0], play.params)
-    compiled = jax.tree.map(lambda x: x[0], (play.after, play.transitions))
+    first, action = jax.tree.map(jnp.asarray, (play.first, play.actions[0]))
+    state, transition = play.env.step(play.keys[0], first, action, play.params)
+    compiled = _step_of((play.after, play.transitions), 0)
     return "" if same((state, transition), compiled) else "the first step differs"
 
 
 def _vmap_equals_loop(play: Play) -> str:
-    after, transition = play.all_at_once(play.keys, play.states, play.actions, play.params)
-    look = jax.jit(jax.vmap(play.env.observe, (0, None)))
-    together = (after, transition, look(after, play.params))
+    together = play.all_at_once(play.states, play.actions)
     return "" if same(together, (play.after, play.transitions, play.views)) else "steps differ"
 
 
@@ -285,8 +344,12 @@ def _any_key(play: Play) -> str:
 
 
 def _time_outs_truncate(play: Play) -> str:
-    both = np.asarray(play.transitions.terminated) & np.asarray(play.transitions.truncated)
-    return "a step is both terminated and truncated" if both.any() else ""
+    if (play.transitions.terminated & play.transitions.truncated).any():
+        return "a step is both terminated and truncated"
+    last = play.number + len(play.actions)
+    if last >= horizon(play.params) and not play.ended:
+        return f"the episode goes on after its horizon of {last} steps"
+    return ""
 
 
 def _rewards_add_up(play: Play) -> str:
@@ -302,17 +365,21 @@ def _rewards_add_up(play: Play) -> str:
 
 
 def _params_are_leaves(play: Play) -> str:
+    for path, leaf in jax.tree_util.tree_flatten_with_path(play.params)[0]:
+        if not isinstance(leaf, jax.Array | np.ndarray):
+            return f"{jax.tree_util.keystr(path)} is {leaf!r}, not an array"
     twice = jax.tree.map(lambda x: jnp.stack([x, x]), play.params)
-    step = jax.jit(jax.vmap(play.env.step, (None, None, None, 0)))
-    after, _ = step(play.keys[0], play.first, play.actions[0], twice)
-    expected = jax.tree.map(lambda x: x[0], play.after)
-    lane = jax.tree.map(lambda x: x[1], after)
-    return "" if same(lane, expected) else "a batch of parameters changes the step"
+    step = jax.vmap(play.env.step, (None, None, None, 0))
+    after, _ = jax.eval_shape(step, play.keys[0], play.first, play.actions[0], twice)
+    shapes = [(leaf.shape[1:], leaf.dtype) for leaf in jax.tree.leaves(after)]
+    expected = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(play.first)]
+    return "" if shapes == expected else "a batch of parameters changes the shapes of a step"
 
 
 def _one_window(play: Play) -> str:
     spec = play.env.view_spec
-    last, view = jax.tree.map(lambda x: x[-1], (play.after, play.views))
+    last, view = _step_of((play.after, play.views), -1)
+    last = jax.tree.map(jnp.asarray, last)
     for player in range(min(play.env.players, 3)):
         scene = play.env.scene(last, play.params, player=player)
         if not np.array_equal(scene.ground, np.asarray(view.cells)[player, spec.plane("ground")]):
@@ -333,10 +400,38 @@ def _state_to_disk(play: Play) -> str:
     stored = np.load(disk, allow_pickle=False)
     back = [
         jax.random.wrap_key_data(jnp.asarray(stored[name]), impl=jax.random.key_impl(leaf))
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        if _is_key(leaf)
         else jnp.asarray(stored[name])
         for name, leaf in zip(stored.files, leaves, strict=True)
     ]
     states = structure.unflatten(back)
-    after, _ = play.all_at_once(play.keys, states, play.actions, play.params)
+    after, _, _ = play.all_at_once(states, play.actions)
     return "" if same(after, play.after) else "the episode goes on differently"
+
+
+def _step_of(tree: Any, step: int) -> Any:
+    return jax.tree.map(lambda x: x[step], tree)
+
+
+_AT_THE_START = {
+    "names": _names,
+    "fixed shapes": _fixed_shapes,
+    "known cooperation": _known_cooperation,
+    "illegal is stay": _illegal_is_stay,
+    "jit equals eager": _jit_equals_eager,
+    "vmap equals loop": _vmap_equals_loop,
+    "same key, same episode": _same_key_same_episode,
+    "any key": _any_key,
+    "params are leaves": _params_are_leaves,
+    "one window": _one_window,
+    "state to disk": _state_to_disk,
+}
+_AT_EVERY_STEP = {
+    "declared events": _declared_events,
+    "declared gauges": _declared_gauges,
+    "view in spec": _view_in_spec,
+    "stay is legal": _stay_is_legal,
+    "time-outs truncate": _time_outs_truncate,
+    "rewards add up": _rewards_add_up,
+}
+assert {*_AT_THE_START, *_AT_EVERY_STEP} == {*CLAUSES}

@@ -42,6 +42,11 @@ def changed(params: Any, **changes: Any) -> Any:
     return dataclasses.replace(params, **cast)
 
 
+def horizon(params: Any) -> int:
+    """The steps of a whole episode: the world's horizon, or 1000 where it has none."""
+    return int(getattr(params, "horizon", 1000))
+
+
 class Social(eqx.Module):
     """What each player sees of its society, in the codes that the social spec names.
 

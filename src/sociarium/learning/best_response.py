@@ -15,9 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
-from sociarium.arena.rollout import horizon
 from sociarium.core import random
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, horizon
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences, presets
 from sociarium.learning.cohort import Cohort

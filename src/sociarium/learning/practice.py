@@ -14,10 +14,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
-from sociarium.arena.rollout import horizon
 from sociarium.arena.seating import Places, Population, places
 from sociarium.core import random
-from sociarium.core.environment import Environment, View
+from sociarium.core.environment import Environment, View, horizon
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import worth
 from sociarium.learning.preferences import Preference
