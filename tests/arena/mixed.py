@@ -25,7 +25,7 @@ def fingerprints(batch: Batch) -> list[str]:
     """Everything each lane recorded, and what was added up for it."""
     sums = batch.sums(("smelled",))
     return [
-        fingerprint((e.actions, e.raw, e.in_play, e.gauges, sums.raw[k], sums.done["smelled"][k]))
+        fingerprint((e.actions, e.raw, e.present, e.gauges, sums.raw[k], sums.done["smelled"][k]))
         for k, e in enumerate(batch.episodes())
     ]
 

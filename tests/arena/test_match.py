@@ -88,7 +88,7 @@ def test_a_replay_gives_rewards_events_and_states_again():
     kept = played.run()
     episode, states = Replay(VILLAGE, kept).episode()
     whole = played.episode()
-    for name in ("actions", "reward", "raw", "distributed", "in_play"):
+    for name in ("actions", "reward", "raw", "distributed", "present"):
         assert np.array_equal(getattr(episode, name), getattr(whole, name)), name
     assert episode.events == whole.events
     assert len(jax.tree.leaves(states)[0]) == 31

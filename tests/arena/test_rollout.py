@@ -18,7 +18,7 @@ from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
 from tests.toys.meadow import Meadow
 
 ROOT = Path(__file__).parents[2]
-ARRAYS = ("actions", "reward", "raw", "distributed", "in_play", "truncated", "terminated")
+ARRAYS = ("actions", "reward", "raw", "distributed", "present", "truncated", "terminated")
 
 
 def assert_same_record(one, other):

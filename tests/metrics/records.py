@@ -10,7 +10,7 @@ def happened(step, kind, actor=-1, target=-1, value=1.0):
     return Row(step, kind, actor, target, -1, -1, value)
 
 
-def episode(raw, *, in_play=None, events=(), gauges=None, seats=None):
+def episode(raw, *, present=None, events=(), gauges=None, seats=None):
     """An episode that paid `raw[time][player]`."""
     raw = np.array(raw, np.float32)
     time, players = raw.shape
@@ -26,7 +26,7 @@ def episode(raw, *, in_play=None, events=(), gauges=None, seats=None):
         reward=raw,
         raw=raw,
         distributed=raw,
-        in_play=np.ones((time, players), bool) if in_play is None else np.array(in_play, bool),
+        present=np.ones((time, players), bool) if present is None else np.array(present, bool),
         truncated=np.arange(time) == time - 1,
         terminated=np.zeros(time, bool),
         events=tuple(events),

@@ -8,7 +8,7 @@ from tests.metrics.records import episode, happened
 QUIET = episode([[0, 0, 0]] * 2)
 RAID = episode(
     [[0, 0, 0]] * 4,
-    in_play=[[1, 1, 1], [1, 0, 1], [1, 0, 0], [1, 1, 0]],
+    present=[[1, 1, 1], [1, 0, 1], [1, 0, 0], [1, 1, 0]],
     events=[
         happened(0, "fired", actor=0),
         happened(0, "zapped", actor=0, target=1),

@@ -12,7 +12,7 @@ from tests.metrics.records import episode, happened
 SPEC = CooperationSpec("dishes washed", ("washed",), ("left",))
 RECORD = episode(
     [[1, 0], [0, -1]],
-    in_play=[[1, 1], [1, 0]],
+    present=[[1, 1], [1, 0]],
     events=[
         happened(0, "washed", actor=1),
         happened(0, "fired", actor=0),
@@ -32,7 +32,7 @@ def test_the_row_holds_society_and_players():
     assert row["cooperation"] == row["acts"] == row["opportunities"] == 1
     assert row["gauge_apples"] == 2
     assert (row["return_0"], row["return_1"]) == (1, -1)
-    assert (row["in_play_0"], row["in_play_1"]) == (1, 0.5)
+    assert (row["present_0"], row["present_1"]) == (1, 0.5)
     assert (row["hits_0"], row["cooperation_1"]) == (1, 1)
 
 

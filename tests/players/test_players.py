@@ -90,7 +90,7 @@ def test_an_episode_stops_at_its_end():
     env = sociarium.make("coins")
     episode, states = rollout(env, "random", steps=30, params=env.params(horizon=12))
     assert len(episode) == 12 and episode.truncated[-1] and len(states.clock) == 13
-    assert episode.in_play.all()
+    assert episode.present.all()
 
 
 def test_random_players_use_every_action():

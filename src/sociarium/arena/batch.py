@@ -153,9 +153,10 @@ class Batch:
         view = jax.vmap(env.observe, (0, None))(state, params)
         legal = jax.vmap(env.legal, (0, None))(state, params)
         actions, minds = self.population.act(k_step, view, legal, places, minds)
+        present = jax.vmap(env.present)(state)
         state, transition = jax.vmap(env.step, (0, 0, 0, None))(k_step, state, actions, params)
         gauges = jax.vmap(env.gauges, (0, None))(state, params)
-        return state, minds, Kept(actions, transition, legal[..., 1:].any(-1), gauges)
+        return state, minds, Kept(actions, transition, present, gauges)
 
     def _spread(self, run: Callable[..., Any], given: Any, made: Any, donate: Any = ()) -> Any:
         """Runs each device's lanes by themselves; nothing crosses between them."""

@@ -21,9 +21,9 @@ class Clock:
         """These are the seats of players outside, from now on."""
         self.seats = list(seats)
 
-    def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
-        """Who is asked now: all who pursue nothing (`free`) and are in play."""
-        return [seat for seat in self.seats if seat in free and seat in in_play]
+    def asks(self, free: Collection[int], able: Collection[int]) -> list[int]:
+        """Who is asked now: all who pursue nothing (`free`) and may do something (`able`)."""
+        return [seat for seat in self.seats if seat in free and seat in able]
 
     def moves(self) -> list[int]:
         """Which seats of players outside move in the coming step."""
@@ -77,10 +77,10 @@ class Turns(Clock):
         if self.turn not in self.seats:
             self._next()
 
-    def asks(self, free: Collection[int], in_play: Collection[int]) -> list[int]:
-        """Whoever's turn it is; who is out of play loses its turn."""
+    def asks(self, free: Collection[int], able: Collection[int]) -> list[int]:
+        """Whoever's turn it is; who can do nothing loses its turn."""
         for _ in self.seats:
-            if self.turn in in_play:
+            if self.turn in able:
                 return [self.turn] if self.turn in free else []
             self._next()
         return []

@@ -15,7 +15,7 @@ class Moment:
     rounds: int
     decisions: int
     seconds: float
-    in_play: int  # players who can do something
+    present: int  # players in play
     gauges: Mapping[str, float]
 
 
@@ -30,7 +30,7 @@ _FIELDS = {"steps": "step", "rounds": "rounds", "budget": "decisions", "seconds"
 
 
 def _all_out(now: Moment) -> str:
-    return "" if now.in_play else "all_out"
+    return "" if now.present else "all_out"
 
 
 def _exhausted(gauge: str) -> End:

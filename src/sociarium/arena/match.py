@@ -8,6 +8,7 @@ or talks nonsense is replaced by its fallback for a step, and counted; the match
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -38,7 +39,7 @@ from sociarium.core.errors import BadArgument, CannotRead, SociariumError, print
 from sociarium.core.events import Row
 from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
-from sociarium.core.record import Asked, Record, Task
+from sociarium.core.record import MARKED, Asked, Record, Task
 from sociarium.players import agents, roster
 from sociarium.players.decision import Decision
 from sociarium.players.percept import Heard, Offer, Percept, pose, witnessed
@@ -46,7 +47,6 @@ from sociarium.players.planning.skill import Status
 from sociarium.players.protocol import HostPlayer
 from sociarium.players.roster import Seat
 
-MARKED = 50  # every so many steps a hash of the state is kept
 SAVED, SAVED_AFTER = 100, 10.0  # steps and seconds, after each of which a match is saved
 MOST_WRITTEN = 1 << 22  # bytes of texts in one match
 MOST_ROWS = 150_000  # of questions, skills and patches in one match
@@ -118,7 +118,6 @@ class Match:
         self._spent = 0.0  # seconds
         self._waiting: dict[int, tuple[int, float, asyncio.Task[Decision]]] = {}
         self._seen: Seen | None = None
-        self._mark()
         self.record()  # refuses now what could not be recorded later
 
     @property
@@ -127,7 +126,18 @@ class Match:
         return len(self.kept)
 
     def run(self) -> Record:
-        """Plays to the end, and waits for nobody who is still thinking then."""
+        """Plays to the end, and waits for nobody who is still thinking then.
+
+        Where an event loop runs already, as in a notebook, it plays in a thread beside it.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._run()
+        with ThreadPoolExecutor(1) as beside:
+            return beside.submit(self._run).result()
+
+    def _run(self) -> Record:
         loop = asyncio.new_event_loop()
         try:
             return loop.run_until_complete(self.play())
@@ -176,7 +186,6 @@ class Match:
                     await each.player.close()
         if not self.ended and self.step >= self.steps:
             self.ended = f"steps {self.steps}"
-        self._mark()
         if self.save is not None:
             self.save(self)
         return self.record()
@@ -245,11 +254,11 @@ class Match:
                 self._commit(seat, step, now - since, task)
 
     def _free(self) -> tuple[set[int], set[int]]:
-        """The seats that pursue nothing, and those that are in play."""
+        """The seats that pursue nothing, and those that may do anything but stay."""
         legal = self._look().legal
-        in_play = {s for s, may in zip(self.table.hosts, legal, strict=True) if may[1:].any()}
+        able = {s for s, may in zip(self.table.hosts, legal, strict=True) if may[1:].any()}
         waiting = self._waiting
-        return {s for s, g in self.guests.items() if not g.pursues and s not in waiting}, in_play
+        return {s for s, g in self.guests.items() if not g.pursues and s not in waiting}, able
 
     async def _answers(self) -> None:
         """Until everybody has answered or is late; all of them think at once."""
@@ -406,7 +415,7 @@ class Match:
             rounds=self.clock.rounds if self.guests else step,
             decisions=sum(one.decisions for one in self.guests.values()),
             seconds=self._spent,
-            in_play=int(kept.in_play.sum()),
+            present=int(kept.present.sum()),
             gauges={name: float(level) for name, level in kept.gauges.items()},
         )
         if len(self.asked) + len(self.tasks) + len(self.patches) > MOST_ROWS:
@@ -414,12 +423,15 @@ class Match:
         return printable(next(filter(None, (end(now) for end in self.ends)), ""))
 
     def _mark(self) -> None:
-        self.marks[self.step] = fingerprint(jax.device_get(self.standing.state))
+        """Keeps a hash of the state, before anything is written into it for the coming step."""
+        if self.step not in self.marks:
+            self.marks[self.step] = fingerprint(jax.device_get(self.standing.state))
 
     # What is left of it.
 
     def record(self) -> Record:
         """Everything from which the match can be rebuilt."""
+        self._mark()
         seed, lane, number = self.table.identity
         actions = [kept.actions for kept in self.kept]
         page = {
@@ -437,6 +449,7 @@ class Match:
             "patches": tuple(self.patches),
             "tasks": tuple(self.tasks),
             "asked": tuple(self.asked),
+            "marked": self.marked,
             "marks": tuple(self.marks.items()),
         }
         shape = (len(actions), self.env.players)

@@ -73,26 +73,43 @@ class Terms:
 
 
 class MatchFolder:
-    """One match on disk."""
+    """One match on disk; from its begin or its resumption until `close` nobody else writes here."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._answers: list[bytes] = []  # to be written with the next record
         self._times: list[bytes] = []
+        self._lock: disk.FolderLock | None = None
 
-    def begin(self, world: str, seats: str, seed: int, terms: Terms, forked: Any = None) -> None:
-        """A new match; a folder that holds one already is refused."""
+    def close(self) -> None:
+        """Others may write."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _own(self) -> None:
+        self._lock = self._lock or disk.FolderLock(self.path)
+
+    def begin(
+        self, match: Match, world: str, seats: str, seed: int, terms: Terms, forked: Any = None
+    ) -> None:
+        """A new match; a folder that holds one already is refused.
+
+        Its record is there before its manifest is, so that a match that can be seen can be resumed.
+        """
         if (self.path / MANIFEST).exists():
             raise BadArgument(
                 f"{self.path} already holds a match; give another folder, or --resume to go on"
             )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self._own()
             task = own_task(world)
             if task:
                 shutil.copyfile(plain_name(world), self.path / task)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
+        self._keep(match)
         config = {"world": world, "seats": seats, "seed": seed, **asdict(terms)}
         self._write({**begun(config, [seed]), "forked": plain(forked)})
 
@@ -121,16 +138,11 @@ class MatchFolder:
 
     def save(self, match: Match) -> Record:
         """The record so far, and what players outside remember now."""
-        kept = match.record()
         for name, rows in ((DECISIONS, self._answers), (TIMING, self._times)):
             if rows:
                 disk.append(self.path / name, b"".join(rows))
             rows.clear()
-        if match.guests:
-            file = self._remembered_at(match.step)
-            file.parent.mkdir(exist_ok=True)
-            disk.replace(file, json.dumps(match.snapshot()).encode() + b"\n")
-        record.save(self.path / EPISODE, kept)
+        kept = self._keep(match)
         for step in self._known():
             if step % SAVED and step < match.step:
                 self._remembered_at(step).unlink()
@@ -146,12 +158,23 @@ class MatchFolder:
         )
         return kept
 
+    def _keep(self, match: Match) -> Record:
+        kept = match.record()
+        if match.guests:
+            file = self._remembered_at(match.step)
+            file.parent.mkdir(exist_ok=True)
+            disk.replace(file, json.dumps(match.snapshot()).encode() + b"\n")
+        record.save(self.path / EPISODE, kept)
+        return kept
+
     def record(self) -> Record:
         """What was played."""
         return record.load(self.path / EPISODE)
 
     def resumed(self, tell: Tell, trusted: bool, found: Mapping[int, str]) -> Match:
         """The match where it was left; `found` says where the players of some seats are now."""
+        read_manifest(self.path)
+        self._own()
         kept = self.record()
         match = self._retraced(kept, self.terms, tell, trusted, found=found)
         for name in (DECISIONS, TIMING):
@@ -179,7 +202,7 @@ class MatchFolder:
         task = own_task(kept.page.env)
         world = str(self.path / task) + kept.page.env.removeprefix(task) if task else kept.page.env
         forked = {"from": self.path, "at": step, "seats": changes}
-        to.begin(world, str(config.get("seats", "")), kept.page.seed, terms, forked)
+        to.begin(match, world, str(config.get("seats", "")), kept.page.seed, terms, forked)
         return match
 
     def _retraced(

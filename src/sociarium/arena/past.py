@@ -28,6 +28,14 @@ class Past:
         """Whether nobody took that seat later."""
         return self._last[change.seat] is change
 
+    def written(self, step: int) -> list[Patch]:
+        """What was written into the society, by whomever."""
+        return self._written[step]
+
+    def steps(self) -> list[int]:
+        """The steps before which something was written or somebody took a seat."""
+        return [step for step, told in (*self._written.items(), *self._changes.items()) if told]
+
     def asked(self, step: int) -> list[int]:
         """The seats that were asked."""
         return [asked.seat for asked in self._asked[step]]

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ from sociarium import catalogue
 from sociarium.arena.lanes import step_key
 from sociarium.arena.rollout import Kept, Tell, filmed, recorded, rows
 from sociarium.arena.screening import shown
+from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.society import Society
 from sociarium.core import random, record
 from sociarium.core.environment import Environment
-from sociarium.core.episode import Episode, fingerprint
+from sociarium.core.episode import Episode
 from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.patches import NewPlayer
 from sociarium.core.record import Record, own_task, plain_name
@@ -26,18 +26,6 @@ from sociarium.core.record import Record, own_task, plain_name
 AT_ONCE = 50  # steps
 # What a stranger's file may ask for.
 MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER = 4096, 100_000, 1 << 17, 256
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether an episode comes out as it was recorded; else the first step that does not."""
-
-    steps: int
-    marks: int  # hashes compared
-    differs: int | None
-
-    def __bool__(self) -> bool:
-        return self.differs is None and self.marks > 0
 
 
 def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[Any, Any]:
@@ -102,10 +90,9 @@ class Replay:
         def step(number: Any, state: Any) -> tuple[Any, tuple[Any, Kept]]:
             env, params = self.env, self.params
             key = step_key(self.key, self.kept.page.number, first + number)
-            legal = env.legal(state, params)
             after, transition = env.step(key, state, actions[number], params)
-            in_play, gauges = legal[:, 1:].any(1), env.gauges(after, params)
-            return after, (after, Kept(actions[number], transition, in_play, gauges))
+            kept = Kept(actions[number], transition, env.present(state), env.gauges(after, params))
+            return after, (after, kept)
 
         return filmed(step, state, steps, AT_ONCE)
 
@@ -169,18 +156,6 @@ class Replay:
         each += 3 * math.prod(self.env.map_shape) * pixels**2
         return each * len(shown(len(self.kept), every))
 
-    def verify(self, tell: Tell = lambda played, steps: None) -> Verdict:
-        """Compares every hash that was recorded, up to the first that differs."""
-        marks, now, compared = dict(self.kept.page.marks), 0, 0
-        for states, kept in self.parts():
-            first = now + (kept is not None)
-            for place in range(len(jax.tree.leaves(states)[0])):
-                step = first + place
-                if step in marks:
-                    here = jax.tree.map(lambda x, place=place: x[place], states)
-                    compared += 1
-                    if fingerprint(here) != marks[step]:
-                        return Verdict(len(self.kept), compared, step)
-                now = step
-            tell(now, len(self.kept))
-        return Verdict(len(self.kept), compared, None)
+    def verify(self, tell: Tell = lambda played, steps: None, trusted: bool = False) -> Verdict:
+        """Plays the episode again and compares actions of pure players and all hashes."""
+        return Verification(self.env, self.kept, self.params, trusted).run(tell)

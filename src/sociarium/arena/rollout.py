@@ -1,6 +1,7 @@
 """Play and record episodes of pure players, in one compiled scan."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -15,7 +16,7 @@ from sociarium.core import random
 from sociarium.core.environment import Environment, Transition, horizon
 from sociarium.core.episode import Episode
 from sociarium.core.events import Row, table
-from sociarium.players.roster import Seat
+from sociarium.players.roster import Seat, made_of
 
 Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
 
@@ -25,7 +26,7 @@ class Kept(eqx.Module):
 
     actions: Int[Array, "*batch players"]
     transition: Transition
-    in_play: Bool[Array, "*batch players"]
+    present: Bool[Array, "*batch players"]  # before the step
     gauges: dict[str, Float[Array, "*batch"]]
 
     def without_events(self) -> "Kept":
@@ -69,27 +70,8 @@ def rollout(
     chairs = chairs_for(env, seats)
     params = env.params() if params is None else params
     steps = horizon(params) if steps is None else steps
-    cast = Cast(env, chairs)
-    key = jax.random.fold_in(random.key(seed), lane)
-
-    @jax.jit
-    def play(key: Any, params: Any) -> Any:
-        k_episode = jax.random.fold_in(key, number)
-        start = env.reset(k_episode, params)
-
-        def step(carry: Any, clock: Any) -> Any:
-            state, minds = carry
-            k_step = step_key(key, number, clock)
-            view, legal = env.observe(state, params), env.legal(state, params)
-            actions, minds = cast.act(k_step, view, legal, minds)
-            after, transition = env.step(k_step, state, actions, params)
-            kept = Kept(actions, transition, legal[:, 1:].any(1), env.gauges(after, params))
-            return (after, minds), (kept, after)
-
-        carry = (start, cast.begin(k_episode))
-        return start, jax.lax.scan(step, carry, jnp.arange(steps))[1]
-
-    start, (kept, states) = play(key, params)
+    play = _compiled(env, chairs, tuple(map(made_of, chairs)), steps)
+    start, (kept, states) = play(jax.random.fold_in(random.key(seed), lane), number, params)
     kept = jax.tree.map(np.asarray, kept)
     length = length_of(kept.transition)
     kept = jax.tree.map(lambda x: x[:length], kept)
@@ -100,6 +82,33 @@ def rollout(
         states,
     )
     return episode, trail
+
+
+@lru_cache(maxsize=16)
+def _compiled(
+    env: Environment[Any, Any], chairs: tuple[Seat, ...], made_of: tuple[str, ...], steps: int
+) -> Callable[..., Any]:
+    """The program that plays so many steps with these players, and gives start, record, states."""
+    cast = Cast(env, chairs)
+
+    @jax.jit
+    def play(key: Any, number: Any, params: Any) -> Any:
+        k_episode = jax.random.fold_in(key, number)
+        start = env.reset(k_episode, params)
+
+        def step(carry: Any, clock: Any) -> Any:
+            state, minds = carry
+            k_step = step_key(key, number, clock)
+            view, legal = env.observe(state, params), env.legal(state, params)
+            actions, minds = cast.act(k_step, view, legal, minds)
+            after, transition = env.step(k_step, state, actions, params)
+            kept = Kept(actions, transition, env.present(state), env.gauges(after, params))
+            return (after, minds), (kept, after)
+
+        carry = (start, cast.begin(k_episode))
+        return start, jax.lax.scan(step, carry, jnp.arange(steps))[1]
+
+    return play
 
 
 def length_of(transition: Transition) -> int:
@@ -135,7 +144,7 @@ def recorded(
         reward=kept.transition.reward,
         raw=kept.transition.raw,
         distributed=kept.transition.distributed,
-        in_play=kept.in_play,
+        present=kept.present,
         truncated=kept.transition.truncated,
         terminated=kept.transition.terminated,
         events=rows,

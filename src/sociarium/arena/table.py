@@ -23,6 +23,7 @@ from sociarium.core.environment import STAY, Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.patches import Patch
 from sociarium.mechanics.layout import merged
+from sociarium.players import roster
 from sociarium.players.planning.map_memory import MapMemory
 from sociarium.players.planning.repertoire import Repertoire
 from sociarium.players.planning.skill import NONE, Order, Running
@@ -68,12 +69,16 @@ class Seen(eqx.Module):
 
 
 class Programs:
-    """What is compiled for these chairs, of which those at `hosts` are decided for from outside."""
+    """What is compiled for these chairs, of which those at `hosts` are decided for from outside.
+
+    `made_of` tells apart the players that sit in equal chairs at different times.
+    """
 
     def __init__(
         self,
         env: Environment[Any, Any],
         chairs: tuple[Seat, ...],
+        made_of: tuple[str, ...],
         hosts: tuple[int, ...],
         skilled: bool,
     ) -> None:
@@ -153,7 +158,7 @@ class Programs:
             actions = actions.at[self.hosts].set(chosen)
         after, transition = env.step(k_step, state, actions, params)
         hands = self._looked(hands, after, standing.clock + 1, deal)
-        kept = Kept(actions, transition, legal[:, 1:].any(1), env.gauges(after, params))
+        kept = Kept(actions, transition, env.present(state), env.gauges(after, params))
         return Standing(standing.clock + 1, after, minds, hands), kept
 
     def _steps(self, standing: Standing, steps: Int[Array, ""], deal: Deal) -> Any:
@@ -190,7 +195,8 @@ class Table:
             jnp.int32(number),
             env.params() if params is None else params,
         )
-        self.programs = compiled(env, self.chairs, self.hosts, skilled)
+        made_of = tuple(map(roster.made_of, self.chairs))
+        self.programs = compiled(env, self.chairs, made_of, self.hosts, skilled)
         self.repertoire = self.programs.repertoire
 
     def start(self) -> Standing:

@@ -305,6 +305,10 @@ class Society(Environment[SocietyState, SocietyParams]):
         """Where everybody stands and faces in the world."""
         return self.world.poses(state.world)
 
+    def present(self, state: SocietyState) -> Bool[Array, " players"]:
+        """Who is in play in the world; a charter only says whose turn it is."""
+        return self.world.present(state.world)
+
     def bounds(self) -> dict[str, Any]:
         """The world's: a charter moves points, it makes none."""
         return self.world.bounds()

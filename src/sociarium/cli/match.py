@@ -75,7 +75,7 @@ class MatchCommand:
             return None, terms.match(env, seats, self.seed, tell)
         folder = MatchFolder(self.out)
         match = terms.match(env, seats, self.seed, tell, folder)
-        folder.begin(named, seats, self.seed, terms)
+        folder.begin(match, named, seats, self.seed, terms)
         return folder, match
 
 
@@ -105,6 +105,8 @@ def play(match: Match) -> None:
 
 def conclude(match: Match, folder: MatchFolder | None) -> None:
     """Says in a few lines how a match went; a stopped one exits as stopped programs do."""
+    if folder is not None:
+        folder.close()
     console = Console(width=None if Console().is_terminal else 100, highlight=False)
     how = f"ended by {match.ended}" if match.ended else "stopped"
     console.print(f"{match.env.id}: {match.step} steps, {how}")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from sociarium.arena.match_folder import EPISODE
 from sociarium.arena.replay import Replay, world_of
+from sociarium.arena.verification import describe
 from sociarium.cli import watch
 from sociarium.cli.progress import progress
 from sociarium.core import record
@@ -27,7 +28,7 @@ class ReplayCommand:
     """
 
     file: tyro.conf.Positional[Path]  # an .episode file, or the folder of a match
-    verify: bool = False  # compare the hashes of states that were recorded
+    verify: bool = False  # play it again and compare: what pure players choose, and all hashes
     out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     player: int | None = None  # look through this player's eyes
     size: int = 20  # pixels a cell
@@ -72,18 +73,20 @@ class ReplayCommand:
 
     def _verify(self, file: Path, replay: Replay) -> None:
         with progress(f"{file.name}: verifying") as tell:
-            verdict = replay.verify(tell)
+            verdict = replay.verify(tell, self.trust)
         page = replay.kept.page
+        seats = describe(verdict, page.seats)
         if self.json:
-            row = {"env": page.env, "steps": verdict.steps, "marks": verdict.marks}
+            row = {"env": page.env, "steps": verdict.steps, "marks": verdict.marks, "seats": seats}
             print(json.dumps({**row, "differs": verdict.differs, "verified": bool(verdict)}))
         if verdict.differs is not None:
             raise CannotRead(
-                f"{file} comes out differently at step {verdict.differs}: it was changed, or was "
-                f"recorded by a version that plays otherwise ({page.sociarium})"
+                f"{file} comes out differently at step {verdict.differs}: {verdict.why}. It was "
+                f"changed, or was recorded by a version that plays otherwise ({page.sociarium})"
             )
-        if not verdict.marks:
-            raise CannotRead(f"{file} has no hashes to compare with")
         if not self.json:
-            said = f"{page.env}, {verdict.steps} steps, {verdict.marks} of {verdict.marks} hashes"
-            print(f"{file}: verified ({said} equal)")
+            said = f"{page.env}, {verdict.steps} steps, all {verdict.marks} hashes equal"
+            print(f"{file}: verified ({said})")
+            for row in seats:
+                checked = ", then ".join(row["checked"])
+                print(f"  seat {row['seat']}  {row['player']}: {checked}")

@@ -26,6 +26,7 @@ CLAUSES = {
     "known cooperation": "Cooperation, where it is defined, is made of declared events.",
     "declared gauges": "Gauges are exactly the declared ones, and finite.",
     "view in spec": "Views have the declared shape and every code and number is in its range.",
+    "out of play": "Who is out of play sees code 0 everywhere in its window.",
     "stay is legal": "Everybody may always stay, so no row of `legal` is empty.",
     "illegal is stay": "An illegal action does what `stay` does.",
     "jit equals eager": "Compiled and uncompiled steps agree bit for bit.",
@@ -56,6 +57,7 @@ class Play:
     views: Any
     legal: Any
     gauges: Any
+    present: Any  # after each step
 
     @property
     def states(self) -> Any:
@@ -154,7 +156,7 @@ def _episode(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> I
             legal = env.legal(state, params)
             after, transition = env.step(key, state, action, params)
             seen = env.observe(after, params), legal, env.gauges(after, params)
-            return after, (after, transition, *seen)
+            return after, (after, transition, *seen, env.present(after))
 
         return keys, actions, *jax.lax.scan(one, first, (keys, actions))
 
@@ -298,6 +300,17 @@ def _social_in_spec(play: Play) -> str:
     return ""
 
 
+def _out_of_play(play: Play) -> str:
+    expected = (len(play.actions), play.env.players)
+    if play.present.shape != expected or play.present.dtype != bool:
+        return f"present is {play.present.dtype}{play.present.shape}, expected bool{expected}"
+    shown = play.views.cells.any((2, 3, 4)) & ~play.present
+    if shown.any():
+        step, player = np.argwhere(shown)[0]
+        return f"player {player} is out of play after step {play.number + step + 1} and sees cells"
+    return ""
+
+
 def _stay_is_legal(play: Play) -> str:
     legal = np.asarray(play.legal)
     expected = (play.env.players, len(play.env.actions))
@@ -430,6 +443,7 @@ _AT_EVERY_STEP = {
     "declared events": _declared_events,
     "declared gauges": _declared_gauges,
     "view in spec": _view_in_spec,
+    "out of play": _out_of_play,
     "stay is legal": _stay_is_legal,
     "time-outs truncate": _time_outs_truncate,
     "rewards add up": _rewards_add_up,

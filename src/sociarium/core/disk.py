@@ -1,9 +1,19 @@
-"""Files that are whole or not there, whatever happens while they are written."""
+"""Files that are whole or not there, and folders into which one process writes at a time."""
 
+import contextlib
 import os
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
-from sociarium.core.errors import CannotWrite
+from sociarium.core.errors import CannotWrite, FolderInUse, printable
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where folders are not locked
+    fcntl = None
+
+LOCK = "lock"  # names the process that writes into a folder
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -52,3 +62,61 @@ def replace(file: Path, data: bytes) -> None:
     except OSError as error:
         writing.unlink(missing_ok=True)
         raise CannotWrite(file, error) from error
+
+
+class FolderLock:
+    """The right to write into a folder, which one object in one process has until it is closed.
+
+    The system takes it back when the process ends, however it ends, so what a killed process left
+    behind does not lock anybody out.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / LOCK
+        try:
+            self._handle = self._opened()
+        except BlockingIOError:
+            raise FolderInUse(
+                f"{folder} is in use by {_owner(self.file)}. Wait until it has ended, or give "
+                "another folder"
+            ) from None
+        except OSError as error:
+            raise CannotWrite(self.file, error) from error
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
+        os.ftruncate(self._handle, 0)
+        os.write(self._handle, f"process {os.getpid()} ({command}), since {since}\n".encode())
+
+    def _opened(self) -> int:
+        """The locked file; one that was removed before it could be locked is made again."""
+        while True:
+            handle = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self.file.exists() and os.path.samestat(os.fstat(handle), self.file.stat()):
+                    return handle
+            except OSError:
+                os.close(handle)
+                raise
+            os.close(handle)
+
+    def close(self) -> None:
+        """Others may write."""
+        if self._handle >= 0:
+            self.file.unlink(missing_ok=True)
+            os.close(self._handle)
+            self._handle = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", -1) >= 0:
+            with contextlib.suppress(OSError):
+                self.close()
+
+
+def _owner(file: Path) -> str:
+    """Who says in a lock that it is its own."""
+    try:
+        return printable(file.read_text().strip()) or "another process"
+    except OSError:
+        return "another process"

@@ -210,6 +210,10 @@ class Environment(abc.ABC, Generic[State, Params]):
         place: Any = state
         return place.body, getattr(place, "heading", jnp.zeros_like(place.body))
 
+    def present(self, state: State) -> Bool[Array, " players"]:
+        """Who is in play, whether it is their turn or not: everybody, unless overridden."""
+        return jnp.ones(self.players, bool)
+
     def bounds(self) -> dict[str, Bound]:
         """What all players together can earn at most in an episode, by name, where it is known."""
         return {}

@@ -27,7 +27,7 @@ class Episode:
     reward: Float[np.ndarray, "time players"]
     raw: Float[np.ndarray, "time players"]
     distributed: Float[np.ndarray, "time players"]
-    in_play: Bool[np.ndarray, "time players"]
+    present: Bool[np.ndarray, "time players"]  # in play, before each step
     truncated: Bool[np.ndarray, " time"]
     terminated: Bool[np.ndarray, " time"]
     events: tuple[Row, ...]

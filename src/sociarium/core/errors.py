@@ -42,6 +42,10 @@ class CannotWrite(SociariumError):
         )
 
 
+class FolderInUse(SociariumError):
+    """Another process writes into a folder; the message names it."""
+
+
 def printable(text: Any) -> str:
     """The beginning of a text in one line, without control characters."""
     return re.sub(r"[^\x20-\x7e]", "?", str(text)[:300])

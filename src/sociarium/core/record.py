@@ -1,11 +1,16 @@
 """The record of an episode and its file: seed, actions and patches, from which all is rebuilt.
 
-A `.episode` file is a line that says what it is, the length of the page that follows, the page
-(JSON, compressed) and the actions (bytes, compressed). It can be opened from strangers: everything
-is bounded before it is unpacked and checked before it is used, and nothing in it is run. It holds
-what was done and written, never prompts or reasons.
+A `.episode` file is a line that says what it is, a digest of all that follows, the length of the
+page, the page (JSON, compressed) and the actions (bytes, compressed). It can be opened from
+strangers: everything is bounded before it is unpacked and checked before it is used, and nothing in
+it is run. It holds what was done and written, never prompts or reasons.
+
+Hashes of the state stand at regular steps, the first and the last included. The digest finds what
+was damaged or changed by hand; whoever changes a file on purpose can make it anew, so `verify`
+plays the episode again.
 """
 
+import hashlib
 import math
 import re
 import struct
@@ -31,9 +36,12 @@ from sociarium.core.patches import (
     Patch,
 )
 
-FORMAT = 1
+FORMAT = 2
 MAGIC = b"sociarium episode\n"
 LENGTH = struct.Struct("<I")
+DIGEST = hashlib.sha256().digest_size
+MARKED = 50  # every so many steps, if nothing else is asked for, a hash of the state is kept
+MOST_UNMARKED = 1000  # steps between two marks
 MOST_PAGE = 1 << 25  # bytes of the unpacked page
 MOST_ACTIONS = 1 << 27  # bytes of the unpacked actions
 MOST_FILE = 1 << 27
@@ -73,7 +81,7 @@ class Asked(_Page):
 class Page(_Page):
     """Everything about an episode but its actions."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     sociarium: Short
     env: Name
     players: Annotated[int, Field(ge=1, le=MOST_SEATS)]
@@ -92,6 +100,7 @@ class Page(_Page):
     patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
     tasks: Annotated[tuple[Task, ...], Field(max_length=MOST_TEXTS)] = ()
     asked: Annotated[tuple[Asked, ...], Field(max_length=MOST_TEXTS)] = ()
+    marked: Annotated[int, Field(ge=1, le=MOST_UNMARKED)] = MARKED  # steps between two marks
     marks: Annotated[tuple[tuple[Step, Hash], ...], Field(max_length=MOST_TEXTS)] = ()
 
     @model_validator(mode="after")
@@ -108,6 +117,8 @@ class Page(_Page):
         marked = [step for step, _ in self.marks]
         if marked != sorted(set(marked)) or any(step > self.steps for step in marked):
             raise ValueError("marks are not in order of time")
+        if missing := {*range(0, self.steps, self.marked), self.steps} - {*marked}:
+            raise ValueError(f"there is no mark at step {min(missing)}")
         if any(one.seat >= self.players for one in (*self.patches, *self.tasks, *self.asked)):
             raise ValueError("somebody acts who has no seat")
         for patch in self.patches:
@@ -166,7 +177,8 @@ def save(path: Path, kept: Record) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWrite(path.parent, error) from error
-    disk.replace(path, MAGIC + LENGTH.pack(len(page)) + page + body)
+    rest = LENGTH.pack(len(page)) + page + body
+    disk.replace(path, MAGIC + hashlib.sha256(rest).digest() + rest)
 
 
 def load(path: Path) -> Record:
@@ -183,10 +195,10 @@ def unpacked(packed: bytes, name: str) -> Record:
     """The record in the bytes of a file of this name."""
     if len(packed) > MOST_FILE:
         raise CannotRead(f"{name} is larger than {MOST_FILE >> 20} MiB, which no episode is.")
-    if not packed.startswith(MAGIC) or len(packed) < len(MAGIC) + LENGTH.size:
+    begin = len(MAGIC) + DIGEST + LENGTH.size
+    if not packed.startswith(MAGIC) or len(packed) < begin:
         raise CannotRead(f"{name} is not an episode file: it does not begin like one.")
-    (size,) = LENGTH.unpack_from(packed, len(MAGIC))
-    begin = len(MAGIC) + LENGTH.size
+    (size,) = LENGTH.unpack_from(packed, begin - LENGTH.size)
     if begin + size > len(packed):
         raise CannotRead(f"{name} is cut off: its page has {size} bytes.")
     text = _inflated(packed[begin : begin + size], MOST_PAGE, f"the page of {name}")
@@ -198,6 +210,8 @@ def unpacked(packed: bytes, name: str) -> Record:
     body = _inflated(packed[begin + size :], expected, f"what was done in {name}")
     if len(body) != expected:
         raise CannotRead(f"{name} holds {len(body)} bytes of actions instead of {expected}.")
+    if hashlib.sha256(packed[begin - LENGTH.size :]).digest() != packed[len(MAGIC) :][:DIGEST]:
+        raise CannotRead(f"{name} was damaged or changed after it was written: its digest differs.")
     actions = np.frombuffer(body, f"<u{page.width}").reshape(page.steps, page.players)
     return Record(page=page, actions=actions)
 

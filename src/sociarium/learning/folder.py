@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sociarium.core.disk import append, replace
+from sociarium.core.disk import FolderLock, append, replace
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra
 from sociarium.core.manifest import (
     MANIFEST,
@@ -58,6 +58,7 @@ class RunFolder:
             raise MissingExtra("tensorboardX", "learning")
         self._draws = installed if tensorboard is None else tensorboard
         self._events: Tensorboard | None = None
+        self._lock: FolderLock | None = None
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -70,8 +71,14 @@ class RunFolder:
         """What the run is."""
         return read_manifest(self.path)
 
+    def own(self) -> None:
+        """Nobody else writes here until this is closed."""
+        self._lock = self._lock or FolderLock(self.path)
+
     def begin(self, config: Any, seeds: Sequence[int]) -> None:
         """Writes the manifest of a new run; `config` is a dataclass or a mapping."""
+        if self.path.is_dir():
+            self.own()
         taken = [n for n in (MANIFEST, METRICS, CHECKPOINTS) if (self.path / n).exists()]
         if taken:
             raise BadArgument(
@@ -82,6 +89,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
+        self.own()
         self._write_manifest({**begun(config, seeds), "resumed": []})
         if self._draws:
             self._events = Tensorboard(self.path / EVENTS)
@@ -92,6 +100,7 @@ class RunFolder:
 
     def resume(self, step: int, config: Any = None) -> None:
         """Goes on after this step: later figures are dropped, and another config is refused."""
+        self.own()
         if config is not None:
             self.expect(config)
         manifest = self.manifest
@@ -130,10 +139,13 @@ class RunFolder:
             replace(self.metrics, b"".join(line + b"\n" for line in kept))
 
     def close(self) -> None:
-        """Closes the event file; everything else is on disk already."""
+        """Closes the event file, and lets others write; everything else is on disk already."""
         if self._events is not None:
             self._events.close()
             self._events = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
         replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")

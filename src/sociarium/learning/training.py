@@ -192,6 +192,7 @@ def train(
     with RunFolder(folder, tensorboard) as run:
         if resume:
             run.expect(training.config)
+            run.own()
             training.restore(run.checkpoints)
             run.resume(training.step)
         else:

@@ -12,7 +12,7 @@ def presence(episode: Episode) -> Float[np.ndarray, " players"]:
     """The share of its steps each player was in play; 1 before any step."""
     if not len(episode):
         return np.ones(episode.players)
-    return episode.in_play.mean(axis=0, dtype=np.float64)
+    return episode.present.mean(axis=0, dtype=np.float64)
 
 
 def peace(episode: Episode) -> float:

@@ -17,7 +17,7 @@ def by_player(
     done = cooperation_of(episode, cooperation)
     return {
         "return": episode.raw.sum(axis=0, dtype=np.float64),
-        "in_play": safety.presence(episode),
+        "present": safety.presence(episode),
         "attacks_fired": safety.fired(episode).astype(np.float64),
         "attacks_effective": safety.effective(episode).astype(np.float64),
         "hits": safety.hits(episode).sum(axis=1).astype(np.float64),

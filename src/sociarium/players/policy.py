@@ -1,5 +1,6 @@
 """A trained policy in a seat: `policy:<run folder>`, or `policy:<run folder>?seed=3&greedy=1`."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,15 @@ def trained_in(folder: str) -> str:
         return str(json.loads(pages[0].read_bytes())["world"]) if pages else ""
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CannotRead(f"{pages[0]} is no page of a policy: {error!r}") from error
+
+
+def weights_digest(folder: str) -> str:
+    """A hash of all weights that a run has left so far."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(folder, WEIGHTS).glob("seed-*")):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def policy(

@@ -13,7 +13,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
 from sociarium.players.citizen import Citizen
-from sociarium.players.policy import policy, trained_in
+from sociarium.players.policy import policy, trained_in, weights_digest
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
 
@@ -74,6 +74,11 @@ def file_of(seat: Seat) -> str:
         return seat.ref
     where = seat.ref.rpartition(":")[0]
     return where if seat.outside and where.endswith(".py") else ""
+
+
+def made_of(seat: Seat) -> str:
+    """What tells two players of one chair apart: the weights that are there now, for a policy."""
+    return weights_digest(seat.ref) if seat.kind == "policy" else ""
 
 
 def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:

@@ -304,10 +304,6 @@ class Frontier(Environment[State, Params]):
             events=events,
         )
 
-    def present(self, state: State) -> Bool[Array, " players"]:
-        """Who is in play."""
-        return state.body != self.terrain.nowhere
-
     def reach(self, state: State, params: Params) -> Reach:
         """What each player's own cell and tools allow (R6)."""
         tools = recipes.bits(state.inventory > 0)
@@ -337,6 +333,10 @@ class Frontier(Environment[State, Params]):
             here & (held[:, self.food] > 0),
         )
         return jnp.concatenate(may, axis=1)
+
+    def present(self, state: State) -> Bool[Array, " players"]:
+        """Who is in play."""
+        return state.body != self.terrain.nowhere
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
         """Moves always; the rest where one's own cell, tools and capacity allow it."""

@@ -130,6 +130,10 @@ class Options(Environment[OptionsState, Any]):
         """The world's whole map."""
         return self.world.overview(state.world, params)
 
+    def present(self, state: OptionsState) -> Bool[Array, " players"]:
+        """Who is in play in the world."""
+        return self.world.present(state.world)
+
     def poses(self, state: OptionsState) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
         """Where everybody stands and faces in the world."""
         return self.world.poses(state.world)

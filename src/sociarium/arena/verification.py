@@ -1,0 +1,144 @@
+"""Whether a recorded episode is true: it is played again, and everything that can be compared is.
+
+Pure players sit down again and must choose what is recorded. For players outside, and for those who
+are not here, the recorded actions are taken; that they lead from mark to mark shows that the world
+answered so, not that somebody chose so. Texts and names stand as the file has them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import jax
+import numpy as np
+
+from sociarium.arena import clocks
+from sociarium.arena.past import Past
+from sociarium.arena.rollout import Tell
+from sociarium.arena.table import MOST, Standing, Table
+from sociarium.core.environment import Environment
+from sociarium.core.episode import fingerprint
+from sociarium.core.errors import CannotRead, SociariumError
+from sociarium.core.record import Record
+from sociarium.players import roster
+from sociarium.players.roster import Seat
+
+PLAYED, GIVEN = "played again", "from its actions"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an episode was checked, and what is wrong with it, if anything is.
+
+    `seats` says of every player that sat in a seat, one after another, how it was checked.
+    """
+
+    steps: int
+    marks: int  # hashes compared
+    seats: tuple[tuple[str, ...], ...]
+    differs: int | None = None  # the first step that comes out otherwise
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return self.differs is None
+
+
+class Verification:
+    """One record beside the match that it tells of."""
+
+    def __init__(
+        self, env: Environment[Any, Any], kept: Record, params: Any, trusted: bool = False
+    ) -> None:
+        self.env, self.kept, self.trusted, page = env, kept, trusted, kept.page
+        self.past, self.clock = Past(page), clocks.clock(page.clock)
+        chairs = [roster.chair(name) for name in page.seats]
+        self.how = [[self._checks(chair)] for chair in chairs]
+        hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
+        identity = (page.seed, page.lane, page.number)
+        self.table = Table(env, chairs, hosts, identity=identity, params=params)
+        self.standing: Standing = self.table.start()
+        self.marks = dict(page.marks)
+
+    def _checks(self, chair: Seat) -> str:
+        """How what a player did can be checked."""
+        if chair.outside:
+            return GIVEN
+        try:
+            self._harmless(chair)
+            roster.player(chair, self.env)
+        except SociariumError as error:
+            return f"{GIVEN} ({error})"
+        return PLAYED
+
+    def _harmless(self, chair: Seat) -> None:
+        """Refuses what a stranger's record may not ask for: files elsewhere, large numbers."""
+        place = PurePath(chair.ref)
+        elsewhere = chair.kind == "policy" and (place.is_absolute() or ".." in place.parts)
+        large = any(value.isdigit() and len(value) > 4 for _, value in chair.options)
+        if (elsewhere or large) and not self.trusted:
+            raise CannotRead("not called up without --trust")
+
+    def run(self, tell: Tell = lambda played, steps: None) -> Verdict:
+        """Plays to the end, or to the first step that comes out otherwise."""
+        now, total = 0, len(self.kept)
+        while True:
+            if now in self.marks and self._state() != self.marks[now]:
+                return self._verdict(now, "the state is another")
+            self._seat_newcomers(now)
+            if now == total:
+                return self._verdict()
+            self._write(now)
+            size, done = self._play(now)
+            wrong = done != self.kept.actions[now : now + size]
+            if wrong.any():
+                step, seat = (int(number) for number in np.argwhere(wrong)[0])
+                chosen = self.env.actions[int(done[step, seat])]
+                return self._verdict(now + step, f"the player in seat {seat} chooses {chosen!r}")
+            now += size
+            tell(now, total)
+
+    def _state(self) -> str:
+        return fingerprint(jax.device_get(self.standing.state))
+
+    def _verdict(self, differs: int | None = None, why: str = "") -> Verdict:
+        reached = len(self.kept) if differs is None else differs
+        marks = sum(step <= reached for step in self.marks)
+        return Verdict(len(self.kept), marks, tuple(map(tuple, self.how)), differs, why)
+
+    def _seat_newcomers(self, now: int) -> None:
+        for change in self.past.changes(now):
+            chair = roster.chair(change.player)
+            self.how[change.seat].append(self._checks(chair))
+            hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
+            self.table, self.standing = self.table.reseated(
+                self.standing, change.seat, chair, hosts, skilled=False
+            )
+
+    def _write(self, now: int) -> None:
+        for patch in self.past.written(now):
+            try:
+                self.standing = self.table.apply(self.standing, patch)
+            except SociariumError as error:
+                raise CannotRead(f"what is written at step {now} is refused: {error}") from error
+
+    def _play(self, now: int) -> tuple[int, np.ndarray]:
+        """Some steps: how many, and what everybody does in them."""
+        hosts = list(self.table.hosts)
+        if hosts:
+            given = self.kept.actions[now][hosts].tolist()
+            others = self.clock.others_move(now)
+            self.standing, kept, _ = self.table.go(self.standing, given, others)
+            return 1, np.asarray(kept.actions)[None]
+        stops = (len(self.kept), *self.marks, *self.past.steps())
+        size = min(MOST, min(stop for stop in stops if stop > now) - now)
+        self.standing, film = self.table.go_on(self.standing, size)
+        return size, np.asarray(film.actions)
+
+
+def describe(verdict: Verdict, seats: Sequence[str]) -> list[Mapping[str, Any]]:
+    """For each seat who sat there first, and how all who sat there were checked."""
+    return [
+        {"seat": seat, "player": player, "checked": list(how)}
+        for seat, (player, how) in enumerate(zip(seats, verdict.seats, strict=True))
+    ]
