@@ -9,6 +9,7 @@ import sociarium
 from sociarium.charters.charter import NONE
 from sociarium.charters.contract import Contract
 from sociarium.charters.society import Society
+from tests.charters.sharing import shared
 
 WORLD = sociarium.make("clean_up-v0", players=4)
 SOCIETY = Society(WORLD, Contract(rounds=2))
@@ -82,15 +83,14 @@ def test_c3_groups_stay_as_they_are_once_the_world_goes_on():
 
 def test_c4_members_pool_all_points_and_split_them_equally():
     state = joined(start(), 0, 0, 0, 1)
-    parts = jnp.array([3, 0, 0, 5], jnp.int32) * 55440
-    shared = SOCIETY.charter.share(parts, state.social, PARAMS.charter)
-    assert (np.asarray(shared) // 55440).tolist() == [1, 1, 1, 5]
+    left = shared(SOCIETY.charter, [3, 0, 0, 5], state.social, PARAMS.charter)
+    assert left == [1, 1, 1, 5]
 
 
 def test_c4_who_is_in_no_group_keeps_its_own():
     state = start()
-    parts = jnp.array([3, 0, 0, 5], jnp.int32)
-    assert SOCIETY.charter.share(parts, state.social, PARAMS.charter).tolist() == [3, 0, 0, 5]
+    left = shared(SOCIETY.charter, [3, 0, 0, 5], state.social, PARAMS.charter)
+    assert left == [3, 0, 0, 5]
 
 
 def test_c5_players_can_be_put_into_groups_at_the_start():

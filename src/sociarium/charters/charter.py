@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, UInt8
+from jaxtyping import Array, Bool, Int, Key, UInt8
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -20,6 +20,7 @@ from sociarium.core.patches import Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
+from sociarium.mechanics.parts import Parts
 
 Params = TypeVar("Params")
 State = TypeVar("State")
@@ -84,9 +85,7 @@ class Charter(abc.ABC, Generic[State, Params]):
         """The social state after everybody's social action (NONE for none), and what happened."""
         return state, {}
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Who gets what of everybody's points, counted in parts; their sum stays."""
         return parts
 
@@ -94,15 +93,13 @@ class Charter(abc.ABC, Generic[State, Params]):
         """Whose windows each player sees besides its own; NOBODY where there is none."""
         return jnp.zeros((self.players, 0), jnp.int32)
 
-    def reckon(self, raw: Int[Array, " players"], state: State) -> State:
+    def reckon(self, raw: Parts, state: State) -> State:
         """The social state once it is known what everybody earned in the world, in parts."""
         return state
 
-    def adjust(
-        self, reward: Float[Array, " players"], events: Events, state: State, params: Params
-    ) -> Float[Array, " players"]:
+    def adjust(self, parts: Parts, events: Events, state: State, params: Params) -> Parts:
         """What is left after fines, bonuses and transfers; nothing is changed unless overridden."""
-        return reward
+        return parts
 
     def turn(
         self,

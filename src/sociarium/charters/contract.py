@@ -25,6 +25,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -114,11 +115,9 @@ class Contract(Charter[State, Params]):
 
     def members(self, state: State) -> Members:
         """Everybody's group, all with the same weight (C4)."""
-        return Members(state.group[:, None], jnp.ones((self.players, 1), jnp.int32))
+        return Members(state.group[:, None])
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Groups pool and split equally (C4)."""
         return social.pooled(parts, (self.members(state),), (self.groups,))
 

@@ -26,6 +26,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds, Circle
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -134,13 +135,11 @@ class Hierarchy(Charter[State, Params]):
     def layers(self, state: State) -> tuple[Members, Members]:
         """Players in groups, groups in unions (C4)."""
         return (
-            Members(jnp.asarray(self.group)[:, None], jnp.ones((self.players, 1), jnp.int32)),
+            Members(jnp.asarray(self.group)[:, None]),
             Members(state.union[:, None], jnp.asarray(self.members)[:, None]),
         )
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Up through groups and unions, and down again (C4)."""
         return social.pooled(parts, self.layers(state), (self.groups, self.unions))
 

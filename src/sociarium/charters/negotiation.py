@@ -38,6 +38,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -241,20 +242,16 @@ class Negotiation(Charter[State, Params]):
         """Everybody's coalition and weight in it."""
         return Members(state.coalition[:, None], state.weight[:, None])
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Coalitions pool and split by shares (C5)."""
         return social.pooled(parts, (self.members(state),), (self.players,))
 
-    def adjust(
-        self, reward: Float[Array, " players"], events: Events, state: State, params: Params
-    ) -> Float[Array, " players"]:
+    def adjust(self, parts: Parts, events: Events, state: State, params: Params) -> Parts:
         """Whoever breaks a ban it is bound to pays the others (C6)."""
         for number, clause in enumerate(self.clauses):
             times = clause.times(events) * state.banned[:, number]
-            reward = settled(reward, times, params.fine, clause.to_others)
-        return reward
+            parts = settled(parts, times, params.fine, clause.to_others)
+        return parts
 
     def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
         """Those with whom sight was agreed."""

@@ -26,6 +26,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import PARTS, Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -33,7 +34,8 @@ NAMED = 256  # up to this many players everybody can be addressed by name
 MOST_GROUPS = 32
 LOOKOUTS = 4
 LATELY = 16  # steps over which earnings are averaged
-LEVELS = tuple(social.PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
+LEVELS = tuple(PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
+MOST_EARNED = 2**7  # 9,684 points; so much counts as earned in a step, at most
 CONTACTS = 4  # connections, and as many of the nearest, in large societies
 
 
@@ -217,15 +219,13 @@ class Open(Charter[State, Params]):
             untied,
         )
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Connections first, then groups (C1, C2)."""
         left = social.along_edges(parts, state.edges)
         return social.pooled(left, (self._members(state),), (self.groups,))
 
     def _members(self, state: State) -> Members:
-        return Members(state.group[:, None], jnp.ones((self.players, 1), jnp.int32))
+        return Members(state.group[:, None])
 
     def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
         """The first of those who are connected to one."""
@@ -242,9 +242,9 @@ class Open(Charter[State, Params]):
         """Who is near now (C4)."""
         return eqx.tree_at(lambda s: s.near, state, near)
 
-    def reckon(self, raw: Int[Array, " players"], state: State) -> State:
+    def reckon(self, raw: Parts, state: State) -> State:
         """What everybody has earned lately (C3)."""
-        earned = state.earned + (raw - state.earned) // LATELY
+        earned = state.earned + (raw.clipped(MOST_EARNED) - state.earned) // LATELY
         return eqx.tree_at(lambda s: s.earned, state, earned)
 
     def tell(self, state: State, params: Params) -> Shown:
