@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.charters.charter import NONE
-from sociarium.charters.open import CONTACTS, LATELY, Open
+from sociarium.charters.charter import CONTACTS, NONE
+from sociarium.charters.open import LATELY, Open
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument
 from sociarium.mechanics.parts import Parts
@@ -118,6 +118,17 @@ def test_c4_joining_the_group_of_somebody_who_has_none_founds_one():
     social, _ = env.charter.act(None, state.social, deeds, params.charter)
     assert social.group[whoever] == social.group[other] == other
     assert (np.delete(np.asarray(social.group), [whoever, other]) == NOBODY).all()
+
+
+def test_c4_in_large_societies_a_connection_gives_but_shows_nothing():
+    assert CROWD.charter.lookouts == CROWD.view_spec.social.lookouts == 0
+    assert "shows nobody what one sees" in CROWD.sheet.rules["C4"]
+    seen = jax.eval_shape(
+        CROWD.observe,
+        jax.eval_shape(CROWD.reset, sociarium.key(0), CROWD.params()),
+        CROWD.params(),
+    )
+    assert seen.social.windows.shape[1] == 0
 
 
 def test_percentages_beyond_all_are_refused():

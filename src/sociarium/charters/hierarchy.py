@@ -75,13 +75,18 @@ class Hierarchy(Charter[State, Params]):
         players = world.players
         self.group = np.arange(players, dtype=np.int32) // self.size
         self.groups = int(self.group[-1]) + 1
+        if self.groups > MOST_GROUPS:
+            raise BadArgument(
+                f"a hierarchy names at most {MOST_GROUPS} groups; {players} players in groups of "
+                f"{self.size} make {self.groups}, so give a larger size"
+            )
         self.members = np.bincount(self.group, minlength=self.groups).astype(np.int32)
         names = tuple(f"union {number}" for number in range(self.unions))
         self.actions = (*(f"vote for {name}" for name in names), "vote for none")
         circles = tuple(f"group {number}" for number in range(self.groups))
         self.own_specs = (PlaneSpec("vote", ("none", *names)),)
         self.tie_specs = (
-            PlaneSpec("group", ("none", *circles[: MOST_GROUPS - 1]), joins=True),
+            PlaneSpec("group", ("none", *circles), joins=True),
             PlaneSpec("union", ("none", *names), joins=True),
             PlaneSpec("vote", ("none", *names)),
         )
@@ -153,13 +158,8 @@ class Hierarchy(Charter[State, Params]):
         """One's own vote; everybody's group, union and vote."""
         group = jnp.asarray(self.group)
         union = state.union[group] + 1
-        about = jnp.stack([group % (MOST_GROUPS - 1) + 1, union, state.vote + 1], 1).astype(
-            jnp.uint8
-        )
-        return Shown(
-            (state.vote + 1)[:, None].astype(jnp.uint8),
-            jnp.broadcast_to(about[None], (self.players, *about.shape)),
-        )
+        about = jnp.stack([group + 1, union, state.vote + 1], 1).astype(jnp.uint8)
+        return Shown((state.vote + 1)[:, None].astype(jnp.uint8), self.of_contacts(about, state))
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """Groups of players, and unions of groups."""

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from sociarium.charters.charter import NONE, PERCENT, STAGE, Charter, Shown
+from sociarium.charters.charter import NAMED, NONE, PERCENT, STAGE, Charter, Shown
 from sociarium.charters.clauses import Clause, settled
 from sociarium.core import random
 from sociarium.core.environment import Environment
@@ -44,7 +44,6 @@ from sociarium.mechanics.social import NOBODY, Edges, Members
 SHEET = RuleSheet.read(__doc__)
 TENTHS = 10
 WHOLE = 2**20  # the weight of the heaviest member of a coalition
-MOST_PLAYERS = 256
 MOST_LOOKOUTS = 4
 
 
@@ -93,10 +92,6 @@ class Negotiation(Charter[State, Params]):
 
     def bind(self, world: Environment[Any, Any]) -> None:
         """Requests by seat, proposals, yes and end."""
-        if world.players > MOST_PLAYERS:
-            raise BadArgument(
-                f"negotiation names every player, so at most {MOST_PLAYERS}; given {world.players}"
-            )
         self.clauses = tuple(Clause(ban, 1.0).around(world) for ban in self.bans)
         shares = tuple(f"{tenth / TENTHS:g}" for tenth in range(1, TENTHS))
         offers = (*shares, *(["sight"] if self.sight else []), *(f"no {ban}" for ban in self.bans))
@@ -117,7 +112,8 @@ class Negotiation(Charter[State, Params]):
             PlaneSpec("offer", ("none", *offers)),
             *(PlaneSpec(f"bound to no {ban}", ("no", "yes")) for ban in self.bans),
         )
-        seats = tuple(f"coalition {seat}" for seat in range(world.players))
+        lowest = min(world.players, NAMED - 1)  # the last of NAMED seats is never the lowest
+        seats = tuple(f"coalition {seat}" for seat in range(lowest))
         self.tie_specs = (
             PlaneSpec("coalition", ("none", *seats), joins=True),
             PlaneSpec("share", PERCENT),
@@ -287,10 +283,9 @@ class Negotiation(Charter[State, Params]):
         mine = jnp.stack(
             [self._may_be_asked(state) & paused, seat[None] == state.partner[:, None]], -1
         )
-        everybody = jnp.broadcast_to(about[None], (self.players, *about.shape))
         return Shown(
             jnp.concatenate([own, state.banned.astype(jnp.uint8)], 1),
-            jnp.concatenate([everybody, mine.astype(jnp.uint8)], -1),
+            jnp.concatenate([self.of_contacts(about, state), mine.astype(jnp.uint8)], -1),
         )
 
     def bonds(self, state: State, params: Params) -> Bonds:

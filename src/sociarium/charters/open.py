@@ -6,8 +6,9 @@ Rules
   C2  A player may join a group, leaving the one it was in, or leave. The members of a group pool
       what they have after C1 and split it equally.
   C3  Everybody sees what everybody has earned lately, as one of eight levels.
-  C4  In large societies one can address only those one is connected to and the nearest few in
-      sight; joining somebody's group founds one with it if it has none.
+  C4  In societies of more than 256 one can address only those one is connected to and the nearest
+      few in sight; joining somebody's group founds one with it if it has none. There a connection
+      shows nobody what one sees; it only gives.
 Differs from the code: words can be chosen, and nobody can connect to itself.
 """
 
@@ -17,7 +18,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import NONE, Charter, Shown
+from sociarium.charters.charter import CONTACTS, NAMED, NONE, Charter, Shown
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -30,13 +31,12 @@ from sociarium.mechanics.parts import PARTS, Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
-NAMED = 256  # up to this many players everybody can be addressed by name
 MOST_GROUPS = 32
 LOOKOUTS = 4
 LATELY = 16  # steps over which earnings are averaged
 LEVELS = tuple(PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
 MOST_EARNED = 2**7  # 9,684 points; so much counts as earned in a step, at most
-CONTACTS = 4  # connections, and as many of the nearest, in large societies
+TIES = CONTACTS  # connections of one player, in large societies
 
 
 class Params(eqx.Module):
@@ -58,6 +58,7 @@ class Open(Charter[State, Params]):
     """Ties and groups at every step; `percent` of one's points for each connection."""
 
     sheet = SHEET
+    suits_large = True
     gauge_specs = (
         GaugeSpec("ties", "connections between players"),
         GaugeSpec("grouped", "players in a group with others"),
@@ -76,12 +77,10 @@ class Open(Charter[State, Params]):
 
     def bind(self, world: Environment[Any, Any]) -> None:
         """Named players and groups, or those at hand in large societies (C4)."""
-        self.large = world.players > NAMED
         self.groups = world.players if self.large else min(world.players, MOST_GROUPS)
         if self.large:
-            self.nearby, self.lookouts = CONTACTS, 0
-            near = tuple(f"near player {number}" for number in range(CONTACTS))
-            tied = tuple(f"tie {number}" for number in range(CONTACTS))
+            self.lookouts, near = 0, self.contacts  # a window for each would be most of all memory
+            tied = tuple(f"tie {number}" for number in range(TIES))
             self.contacts = (*tied, *near)
             joined = tuple(f"join the group of {whom}" for whom in self.contacts)
         else:
@@ -113,7 +112,7 @@ class Open(Charter[State, Params]):
 
     def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
         """Nobody is tied to anybody."""
-        edges = social.no_edges(self.players, CONTACTS if self.large else None)
+        edges = social.no_edges(self.players, TIES if self.large else None)
         nothing = jnp.zeros(self.players, jnp.int32)
         return State(edges, jnp.full(self.players, NOBODY, jnp.int32), near, nothing)
 
@@ -201,7 +200,7 @@ class Open(Charter[State, Params]):
         params: Params,
     ) -> tuple[Edges, Int[Array, " players"], Int[Array, " players"]]:
         """Lists of contacts with one more or one less, whom it is about, and who is gone."""
-        edges, slot = state.edges, jnp.arange(CONTACTS)[None]
+        edges, slot = state.edges, jnp.arange(TIES)[None]
         pick = jnp.where(connects, deeds, 0)[:, None]
         whom = jnp.take_along_axis(state.near, pick, 1)[:, 0]
         cut = jnp.maximum(gone, 0)[:, None]
@@ -261,9 +260,8 @@ class Open(Charter[State, Params]):
         else:
             group = jnp.broadcast_to(state.group[None] + 1, (self.players, self.players))
             tied, back = self._tied(state), self._tied(state).T
-        earns = sum((state.earned >= level).astype(jnp.uint8) for level in LEVELS)
-        whom = self.whom(state)
-        earns = jnp.where(whom == NOBODY, 0, jnp.asarray(earns)[whom])
+        level = jnp.sum(state.earned[:, None] >= jnp.array(LEVELS)[None], 1).astype(jnp.uint8)
+        earns = self.of_contacts(level[:, None], state)[..., 0]
         ties = [x.astype(jnp.uint8) for x in (group, tied, back, earns)]
         return Shown(member, jnp.stack(ties, -1))
 

@@ -244,7 +244,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                     ],
                     -1,
                 ),
-                lookout=jnp.where(whose == NOBODY, 0, whose % 255 + 1).astype(jnp.uint8),
+                lookout=jnp.where(whose == NOBODY, 0, whose + 1),
                 offsets=self._offsets(state, whose),
                 windows=jnp.where(
                     (whose == NOBODY)[..., None, None, None], jnp.uint8(0), view.cells[whose]

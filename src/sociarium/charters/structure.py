@@ -130,10 +130,9 @@ class Structure(Charter[State, Params]):
             [(members.of + 1).astype(jnp.uint8), social.percent(members, GROUPS)], 1
         )
         shows = self.edges(state, params).sight.T[..., None].astype(jnp.uint8)
-        everybody = jnp.broadcast_to(about[None], (players, *about.shape))
         return Shown(
             jnp.full((players, 1), kind[self._now(state, params)]),
-            jnp.concatenate([everybody, shows], -1),
+            jnp.concatenate([self.of_contacts(about, state), shows], -1),
         )
 
 
