@@ -6,9 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
-from sociarium.charters.charter import NONE
+from sociarium.charters.charter import CONTACTS, NONE
 from sociarium.charters.contract import Contract
 from sociarium.charters.society import Society
+from sociarium.mechanics.social import NOBODY
+from tests.charters.sharing import shared
 
 WORLD = sociarium.make("clean_up-v0", players=4)
 SOCIETY = Society(WORLD, Contract(rounds=2))
@@ -33,7 +35,7 @@ def joined(state, *groups):
         deeds = np.full(4, NONE)
         deeds[seat] = groups[seat]
         social, _ = SOCIETY.charter.act(None, social, jnp.array(deeds, jnp.int32), PARAMS.charter)
-        social = SOCIETY.charter.turn(None, social, jnp.bool_(False), None, PARAMS.charter)
+        social = SOCIETY.charter.turn(None, social, jnp.bool_(False), social.near, PARAMS.charter)
     return eqx.tree_at(lambda s: s.social, state, social)
 
 
@@ -82,15 +84,14 @@ def test_c3_groups_stay_as_they_are_once_the_world_goes_on():
 
 def test_c4_members_pool_all_points_and_split_them_equally():
     state = joined(start(), 0, 0, 0, 1)
-    parts = jnp.array([3, 0, 0, 5], jnp.int32) * 55440
-    shared = SOCIETY.charter.share(parts, state.social, PARAMS.charter)
-    assert (np.asarray(shared) // 55440).tolist() == [1, 1, 1, 5]
+    left = shared(SOCIETY.charter, [3, 0, 0, 5], state.social, PARAMS.charter)
+    assert left == [1, 1, 1, 5]
 
 
 def test_c4_who_is_in_no_group_keeps_its_own():
     state = start()
-    parts = jnp.array([3, 0, 0, 5], jnp.int32)
-    assert SOCIETY.charter.share(parts, state.social, PARAMS.charter).tolist() == [3, 0, 0, 5]
+    left = shared(SOCIETY.charter, [3, 0, 0, 5], state.social, PARAMS.charter)
+    assert left == [3, 0, 0, 5]
 
 
 def test_c5_players_can_be_put_into_groups_at_the_start():
@@ -101,6 +102,43 @@ def test_c5_players_can_be_put_into_groups_at_the_start():
         assert abs((group == 0).mean() - first) < 0.04
         assert set(np.unique(group)) <= {0, 1, 2, 3}
     assert (drawn(keys, SOCIETY.params(forced=-1)).social.group == -1).all()
+
+
+CROWD = Society(sociarium.make("coins-v0", players=300, tiles=(3, 3)), Contract(rounds=2))
+
+
+def crowd():
+    """300 players at the start; the second is near the first, and so on around."""
+    near = np.full((300, CONTACTS), NOBODY, np.int32)
+    near[:, 0] = (np.arange(300) + 1) % 300
+    params = CROWD.params().charter
+    return CROWD.charter.begin(sociarium.key(0), jnp.asarray(near), params), params
+
+
+def test_c6_in_large_societies_all_have_their_turn_at_once_and_a_round_is_one_step():
+    (state, params), rules = crowd(), CROWD.charter
+    assert int(CROWD.params().charter.deliberation) == 2
+    assert rules.actions[0] == "join group 0" and len(rules.actions) == 32
+    for round_ in range(2):
+        assert bool(rules.paused(state, params)) and rules.legal(state, params).all()
+        deeds = jnp.asarray((np.arange(300) + round_) % 32, jnp.int32)
+        state, events = rules.act(None, state, deeds, params)
+        assert events["joined"].mask.all() and (state.group == deeds).all()
+        state = rules.turn(None, state, jnp.bool_(False), state.near, params)
+    assert not rules.paused(state, params) and not rules.legal(state, params).any()
+
+
+def test_c6_in_large_societies_one_is_told_its_own_group_and_those_of_the_nearest():
+    (state, params), rules = crowd(), CROWD.charter
+    group = np.arange(300) % 32
+    state = eqx.tree_at(lambda s: s.group, state, jnp.asarray(group, jnp.int32))
+    told = rules.tell(state, params)
+    assert [plane.name for plane in rules.own_specs] == ["stage", "turn", "group"]
+    np.testing.assert_array_equal(told.own, np.stack([group * 0, group * 0 + 1, group + 1], 1))
+    np.testing.assert_array_equal(told.ties[:, 0, 0], np.roll(group + 1, -1))
+    assert told.ties.shape == (300, CONTACTS, 1) and not told.ties[:, 1:].any()
+    moved = rules.turn(None, state, jnp.bool_(True), jnp.full_like(state.near, NOBODY), params)
+    assert not rules.tell(moved, params).ties.any()
 
 
 def test_everybody_is_told_the_stage_its_turn_and_all_groups():

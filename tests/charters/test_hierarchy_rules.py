@@ -1,7 +1,6 @@
 """The rules of the hierarchy, one test or more for each, and a worked example of three layers."""
 
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import sociarium
@@ -9,7 +8,8 @@ from sociarium.charters.charter import NONE
 from sociarium.charters.hierarchy import Hierarchy
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.mechanics.social import NOBODY, PARTS
+from sociarium.mechanics.social import NOBODY
+from tests.charters.sharing import shared
 
 
 def charter(decides="majority", players=7, **numbers):
@@ -81,9 +81,7 @@ def test_c4_points_flow_through_groups_and_unions():
     params = rules.defaults()
     state = rules.begin(sociarium.key(0), None, params)
     state = type(state)(state.clock, state.vote, jnp.array([0, NOBODY, 0]))
-    parts = jnp.array([12, 0, 0, 6, 0, 0, 0], jnp.int32) * PARTS
-    shared = np.asarray(rules.share(parts, state, params)) / PARTS
-    assert shared.round(6).tolist() == [3, 3, 3, 2, 2, 2, 3]
+    assert shared(rules, [12, 0, 0, 6, 0, 0, 0], state, params) == [3, 3, 3, 2, 2, 2, 3]
 
 
 def test_unknown_ways_to_decide_and_impossible_sizes_are_refused():

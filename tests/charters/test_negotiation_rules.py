@@ -13,7 +13,9 @@ from sociarium.charters.charter import NONE
 from sociarium.charters.negotiation import WHOLE, Negotiation, united
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
+from tests.charters.sharing import shared
 
 WORLD = sociarium.make("clean_up-v0", players=4)
 SOCIETY = Society(WORLD, Negotiation(steps=6, sight=True, bans=("zapped", "ate"), fine=3.0))
@@ -208,9 +210,8 @@ def test_c4_agreements_of_one_step_count_in_any_order():
 def test_c5_coalitions_split_by_shares_and_who_is_in_none_keeps_its_own():
     state, _ = act(bargaining(), ["propose 0.7", None, None, None])
     state, _ = act(state, [None, "accept", None, None])
-    parts = jnp.array([10, 0, 4, 0], jnp.int32) * 55440
-    shared = CHARTER.share(parts, state, PARAMS.charter) / 55440
-    np.testing.assert_allclose(shared, [7, 3, 4, 0], atol=1e-4)
+    left = shared(CHARTER, [10, 0, 4, 0], state, PARAMS.charter)
+    np.testing.assert_allclose(left, [7, 3, 4, 0], atol=1e-4)
 
 
 def test_c6_a_yes_to_sight_makes_both_show_what_they_see():
@@ -232,8 +233,9 @@ def test_c6_a_ban_binds_who_said_yes_and_costs_for_each_breach():
         PARAMS.world,
     )[1].events
     ate["ate"] = eqx.tree_at(lambda e: e.mask, ate["ate"], jnp.array([True, True, False, False]))
-    reward = CHARTER.adjust(jnp.array([1.0, 1.0, 0.0, 0.0]), ate, state, PARAMS.charter)
-    np.testing.assert_allclose(reward, [-2, 2, 1, 1])
+    before = Parts.of(jnp.array([1.0, 1.0, 0.0, 0.0]))
+    left = CHARTER.adjust(before, ate, state, PARAMS.charter)
+    np.testing.assert_allclose(left.points(), [-2, 2, 1, 1])
 
 
 def test_unknown_bans_are_refused_with_the_events_there_are():

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.charters.charter import NONE
-from sociarium.charters.open import CONTACTS, LATELY, Open
+from sociarium.charters.charter import CONTACTS, NONE
+from sociarium.charters.open import LATELY, Open
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument
-from sociarium.mechanics.social import NOBODY, PARTS
+from sociarium.mechanics.parts import Parts
+from sociarium.mechanics.social import NOBODY
+from tests.charters.sharing import shared
 
 WORLD = sociarium.make("coins-v0", players=4)
 SOCIETY = Society(WORLD, Open(percent=30))
@@ -29,8 +31,7 @@ def act(state, *deeds):
 
 
 def share(state, *points):
-    parts = jnp.array(points, jnp.int32) * PARTS
-    return (np.asarray(CHARTER.share(parts, state, PARAMS.charter)) / PARTS).round(4).tolist()
+    return shared(CHARTER, points, state, PARAMS.charter)
 
 
 def test_c1_a_connection_gives_sight_and_a_part_of_ones_points():
@@ -84,9 +85,9 @@ def test_c2_connections_come_before_groups():
 
 
 def test_c3_everybody_sees_what_everybody_earned_lately():
-    state = begin()
+    state, reckon = begin(), jax.jit(CHARTER.reckon)
     for _ in range(5 * LATELY):
-        state = CHARTER.reckon(jnp.array([PARTS, PARTS // 30, 0, -PARTS], jnp.int32), state)
+        state = reckon(Parts.of(jnp.array([1, 1 / 30, 0, -1])), state)
     levels = CHARTER.tell(state, PARAMS.charter).ties[0, :, 3]
     assert levels.tolist() == [6, 2, 0, 0]
 
@@ -102,9 +103,8 @@ def test_c4_in_large_societies_one_addresses_ties_and_the_nearest():
     state, transition = jax.jit(env.step)(sociarium.key(1), state, actions, params)
     assert transition.events["connected"].other[whoever] == other
     assert state.social.edges.to[whoever].tolist() == [other] + [NOBODY] * (CONTACTS - 1)
-    parts = jnp.zeros(400, jnp.int32).at[whoever].set(PARTS)
-    shared = env.charter.share(parts, state.social, params.charter)
-    assert int(shared.sum()) == PARTS and abs(int(shared[other]) / PARTS - 0.3) < 1e-3
+    left = shared(env.charter, np.arange(400) == whoever, state.social, params.charter)
+    assert (left[whoever], left[other], sum(left)) == (0.7, 0.3, 1)
 
 
 def test_c4_joining_the_group_of_somebody_who_has_none_founds_one():
@@ -118,6 +118,17 @@ def test_c4_joining_the_group_of_somebody_who_has_none_founds_one():
     social, _ = env.charter.act(None, state.social, deeds, params.charter)
     assert social.group[whoever] == social.group[other] == other
     assert (np.delete(np.asarray(social.group), [whoever, other]) == NOBODY).all()
+
+
+def test_c4_in_large_societies_a_connection_gives_but_shows_nothing():
+    assert CROWD.charter.lookouts == CROWD.view_spec.social.lookouts == 0
+    assert "shows nobody what one sees" in CROWD.sheet.rules["C4"]
+    seen = jax.eval_shape(
+        CROWD.observe,
+        jax.eval_shape(CROWD.reset, sociarium.key(0), CROWD.params()),
+        CROWD.params(),
+    )
+    assert seen.social.windows.shape[1] == 0
 
 
 def test_percentages_beyond_all_are_refused():

@@ -15,6 +15,7 @@ from sociarium.charters.contract import Contract
 from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.mechanics.parts import Parts
 from tests.families import FAMILIES, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
@@ -162,8 +163,8 @@ def test_a_clause_fines_who_does_it_and_pays_the_others():
     ate = eqx.tree_at(
         lambda e: e.mask, transition.events["took_own"], jnp.array([True, False, False])
     )
-    reward, fined = clause.enforced(jnp.array([1.0, 0.0, 0.0]), {"took_own": ate})
-    np.testing.assert_allclose(reward, [-1, 1, 1])
+    left, fined = clause.enforced(Parts.of(jnp.array([1.0, 0.0, 0.0])), {"took_own": ate})
+    np.testing.assert_allclose(left.points(), [-1, 1, 1])
     assert fined.mask.tolist() == [True, False, False]
     sociarium.check(society, skip=EAGER)
 

@@ -10,8 +10,7 @@ from sociarium.charters.society import Society
 from sociarium.charters.structure import DYNAMIC, KINDS, Structure, wings
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.mechanics.social import NOBODY
-
-POINT = 55440
+from tests.charters import sharing
 
 
 def society(kind, players=8):
@@ -31,8 +30,7 @@ def shared(kind, points):
     charter = society(kind, len(points)).charter
     params = charter.defaults()
     state = charter.begin(sociarium.key(0), None, params)
-    parts = jnp.array(points, jnp.int32) * POINT
-    return (np.asarray(charter.share(parts, state, params)) / POINT).round(4).tolist()
+    return sharing.shared(charter, points, state, params)
 
 
 def test_c1_the_groups_are_those_of_the_paper_for_eight_players():
@@ -125,8 +123,7 @@ def test_c4_a_schedule_changes_on_its_steps_after_the_points_were_shared():
     params, step = env.params(), jax.jit(env.step)
     state = env.reset(sociarium.key(0), params)
     for clock in range(4):
-        parts = jnp.array([8, 0, 0, 0], jnp.int32)
-        given = env.charter.share(parts, state.social, params.charter).tolist()
+        given = sharing.shared(env.charter, [8, 0, 0, 0], state.social, params.charter)
         assert given == ([8, 0, 0, 0] if clock < 3 else [4, 0, 4, 0])
         told = int(env.observe(state, params).social.own[0, 0])
         assert told == (clock >= 3)

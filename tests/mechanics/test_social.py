@@ -1,5 +1,7 @@
 """Points that change hands and sight that is shared: by hand first, then in any structure."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sociarium.charters.clauses import settled
+from sociarium.core.errors import BadArgument
 from sociarium.mechanics import contacts, social
-from sociarium.mechanics.social import NOBODY, PARTS, Edges, Members
+from sociarium.mechanics.parts import MOST_MEMBERS, PARTS, Parts
+from sociarium.mechanics.social import NOBODY, Edges, Members
+from tests.mechanics.test_parts import numbers, parts
 
 
 def edges(players, *ties):
@@ -22,19 +28,26 @@ def edges(players, *ties):
 def members(of, weight=None):
     of = np.array(of, np.int32)
     of = of if of.ndim == 2 else of[:, None]
-    weight = np.ones_like(of) if weight is None else np.array(weight, np.int32).reshape(of.shape)
-    return Members(jnp.asarray(of), jnp.asarray(weight))
+    weight = None if weight is None else np.array(weight, np.int32).reshape(of.shape)
+    return Members(jnp.asarray(of), None if weight is None else jnp.asarray(weight))
+
+
+pooled = jax.jit(social.pooled, static_argnums=2)
+
+
+@partial(jax.jit, static_argnums=2)
+def paid_in_points(points, layers, sizes):
+    return social.pooled(Parts.of(points), layers, sizes).points()
 
 
 def paid(points, layers, sizes):
-    parts = social.pooled(social.parts(jnp.array(points, jnp.float32)), layers, sizes)
-    return np.asarray(social.points(parts))
+    return paid_in_points(jnp.asarray(np.array(points, np.float32)), layers, sizes)
 
 
 def test_an_edge_gives_its_percentage_and_passes_nothing_on():
     tied = edges(3, (0, 1, 20, False), (0, 2, 30, False), (1, 2, 100, False))
-    after = social.along_edges(social.parts(jnp.array([10.0, 4.0, 0.0])), tied)
-    np.testing.assert_allclose(social.points(after), [5.0, 2.0, 7.0])
+    after = jax.jit(lambda points: social.along_edges(Parts.of(points), tied).points())
+    np.testing.assert_allclose(after(jnp.array([10.0, 4.0, 0.0])), [5.0, 2.0, 7.0])
 
 
 def test_groups_pool_and_split_equally_and_loners_keep_their_own():
@@ -67,57 +80,173 @@ def test_points_flow_up_three_layers_and_down_again():
     np.testing.assert_allclose(got, [3, 3, 0.5, 1.5, 7])
 
 
-def test_what_does_not_come_out_even_is_the_heaviest_members():
-    got = social.pooled(jnp.array([7, 0, 0], jnp.int32), (members([0, 0, 0], [1, 2, 1]),), (1,))
-    assert got.tolist() == [2, 3, 2]
+def test_what_does_not_come_out_even_goes_to_the_first_one_part_each():
+    equal = pooled(parts([11, 0, 0, 0]), (members([0, 0, 0, 0]),), (1,))
+    assert numbers(equal) == [3, 3, 3, 2]
+    weighed = pooled(parts([11, 0, 0, 0]), (members([0, 0, 0, 0], [0, 1, 5, 1]),), (1,))
+    assert numbers(weighed) == [0, 2, 8, 1]  # 0, 11/7, 55/7, 11/7 and two parts over
 
 
 def test_equal_splits_of_whole_points_come_out_even_up_to_twelve():
     for players in range(2, 13):
-        pool = jnp.zeros(players, jnp.int32).at[0].set(PARTS)
-        split = social.pooled(pool, (members([0] * players),), (1,))
-        assert set(split.tolist()) == {PARTS // players}
+        inside = members([0] * players + [NOBODY] * (12 - players))
+        split = pooled(parts([PARTS] + [0] * 11), (inside,), (1,))
+        assert set(numbers(split)[:players]) == {PARTS // players}
+
+
+PLAYERS, GROUPS, UNIONS = 9, 4, 2
+
+
+def split_by_hand(pool, weight):
+    """`pool * w // total` for each weight, and what is left to the first that have one."""
+    total = sum(weight)
+    got = [pool * w // total for w in weight]
+    for place in [place for place, w in enumerate(weight) if w][: pool - sum(got)]:
+        got[place] += 1
+    return got
+
+
+def pooled_by_hand(amount, layers, sizes):
+    """`pooled` in Python's whole numbers; each layer is a list of {group: weight} by member."""
+    if not layers:
+        return amount
+    (layer, *above), pool = layers, [0] * sizes[0]
+    for number, groups in zip(amount, layer, strict=True):
+        for place, group in enumerate(groups):
+            pool[group] += (number + len(groups) - 1 - place) // len(groups)
+    filled = {group for groups in layer for group in groups}
+    above = [[g if n in filled else {} for n, g in enumerate(rows)] for rows in above[:1]]
+    pool = pooled_by_hand(pool, [*above, *layers[2:]], sizes[1:])
+    after = [0 if groups else number for number, groups in zip(amount, layer, strict=True)]
+    for group in filled:
+        inside = [member for member, groups in enumerate(layer) if group in groups]
+        paid_out = split_by_hand(pool[group], [layer[member][group] for member in inside])
+        for member, share in zip(inside, paid_out, strict=True):
+            after[member] += share
+    return after
+
+
+def given_by_hand(amount, share):
+    """`along_edges` in Python's whole numbers."""
+    after = list(amount)
+    for giver, row in enumerate(share):
+        for receiver, percent in enumerate(row):
+            after[giver] -= amount[giver] * percent // 100
+            after[receiver] += amount[giver] * percent // 100
+    return after
 
 
 @st.composite
 def structures(draw):
-    players, slots, groups, unions = draw(st.sampled_from([(1, 1, 1, 1), (7, 2, 4, 2)]))
-    seed = draw(st.integers(0, 2**32 - 1))
-    rng = np.random.default_rng(seed)
+    """Amounts, shares of edges in percent, and two layers of {group: weight} by member."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.sampled_from([8, 2**15, 2**24, 2**45]))
+    amount = rng.integers(-size, size, PLAYERS).tolist()
+    heavy = draw(st.sampled_from([1, 3, 2**20]))
 
-    def membership(count, above, width):
-        of = np.full((count, width), NOBODY, np.int32)
-        for row in of:
-            chosen = rng.permutation(above)[: rng.integers(0, min(width, above) + 1)]
-            row[: len(chosen)] = chosen
-        return Members(jnp.asarray(of), jnp.asarray(rng.integers(1, 2**20, of.shape), jnp.int32))
+    def layer(count, above, width):
+        chosen = [
+            rng.permutation(above)[: rng.integers(0, width + 1)].tolist() for _ in range(count)
+        ]
+        return [{group: int(rng.integers(1, heavy + 1)) for group in row} for row in chosen]
 
-    layers = membership(players, groups, slots), membership(groups, unions, 1)
-    share = rng.integers(0, 101 // players, (players, players)).astype(np.uint8)
-    tied = Edges(jnp.asarray(share), jnp.asarray(rng.random((players, players)) < 0.3))
-    parts = jnp.asarray(rng.integers(-(2**24), 2**24, players), jnp.int32)
-    return parts, tied, layers, (groups, unions)
+    groups, unions = layer(PLAYERS, GROUPS, 2), layer(GROUPS, UNIONS, 1)
+    crowded = [row for row in groups if all(sum(g in r for r in groups) > 1 for g in row)]
+    if crowded and draw(st.booleans()):
+        crowded[0].update(dict.fromkeys(crowded[0], 0))  # a member without weight
+    share = rng.integers(0, 101 // PLAYERS, (PLAYERS, PLAYERS)).astype(np.uint8)
+    return amount, share, rng.random((PLAYERS, PLAYERS)) < 0.3, (groups, unions)
+
+
+def as_members(layer, slots):
+    of = [[*row, *[NOBODY] * slots][:slots] for row in layer]
+    return members(of, [[*row.values(), *[0] * slots][:slots] for row in layer])
+
+
+@jax.jit
+def shared_in_every_way(amount, tied, listed, layers):
+    """Along edges and through groups, by comparisons and by scatters, and with equal weights."""
+    sizes, equal = (GROUPS, UNIONS), tuple(Members(layer.of) for layer in layers)
+    given_away = social.along_edges(amount, tied)
+    few = [social.pooled(given_away, which, sizes) for which in (layers, equal, layers[:1])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(social, "FEW", 0)
+        many = [social.pooled(given_away, which, sizes) for which in (layers, equal, layers[:1])]
+        again = social.along_edges(amount, listed)
+    return given_away, again, few, many
+
+
+@settings(max_examples=150, deadline=None)
+@given(structures())
+def test_nothing_is_lost_and_both_bodies_do_as_whole_numbers_do(structure):
+    amount, share, sight, layers = structure
+    tied = Edges(jnp.asarray(share), jnp.asarray(sight))
+    listed = social.listed(tied, PLAYERS)
+    given_away, again, few, many = shared_in_every_way(
+        parts(amount), tied, listed, (as_members(layers[0], 2), as_members(layers[1], 1))
+    )
+    expected = given_by_hand(amount, share.tolist())
+    assert numbers(given_away) == numbers(again) == expected
+    equal = [[dict.fromkeys(row, 1) for row in layer] for layer in layers]
+    for which, small, large in zip((layers, equal, layers[:1]), few, many, strict=True):
+        by_hand = pooled_by_hand(expected, list(which), (GROUPS, UNIONS))
+        assert numbers(small) == numbers(large) == by_hand
+        assert sum(by_hand) == sum(amount)
+
+
+shown_by = jax.jit(social.shown_by, static_argnums=(1, 2))
+fined = jax.jit(settled)
+
+
+@settings(max_examples=30, deadline=None)
+@given(structures())
+def test_windows_are_shown_by_the_first_who_show_them_in_both_forms(structure):
+    _, share, sight, _ = structure
+    tied = Edges(jnp.asarray(share), jnp.asarray(sight))
+    shown = shown_by(tied, PLAYERS, 3)
+    np.testing.assert_array_equal(shown, shown_by(social.listed(tied, PLAYERS), PLAYERS, 3))
+    for player, sources in enumerate(np.asarray(shown)):
+        showing = np.flatnonzero(sight[:, player])[:3].tolist()
+        assert sources.tolist() == showing + [NOBODY] * (3 - len(showing))
 
 
 @settings(max_examples=60, deadline=None)
-@given(structures())
-def test_nothing_is_lost_and_both_bodies_agree(structure):
-    parts, tied, layers, sizes = structure
-    listed = social.listed(tied, len(parts))
-    given_away = social.along_edges(parts, tied)
-    assert given_away.sum() == parts.sum()
-    np.testing.assert_array_equal(given_away, social.along_edges(parts, listed))
-    small = social.pooled(given_away, layers, sizes)
-    assert small.sum() == parts.sum()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(social, "FEW", 0)
-        np.testing.assert_array_equal(small, social.pooled(given_away, layers, sizes))
-    few = min(3, len(parts))
-    shown = social.shown_by(tied, len(parts), few)
-    np.testing.assert_array_equal(shown, social.shown_by(listed, len(parts), few))
-    for player, sources in enumerate(np.asarray(shown)):
-        showing = np.flatnonzero(np.asarray(tied.sight)[:, player])[:few].tolist()
-        assert sources.tolist() == showing + [NOBODY] * (few - len(showing))
+@given(st.lists(st.integers(0, 5), min_size=4, max_size=4), st.integers(-(2**22), 2**22))
+def test_fines_to_the_others_are_paid_to_the_last_part(times, fine):
+    before = [2**40, -5, 0, 7]
+    after = numbers(fined(parts(before), jnp.array(times, jnp.int32), fine / PARTS))
+    due = [fine * number for number in times]
+    received = [b - a + d for a, b, d in zip(before, after, due, strict=True)]
+    assert sum(after) == sum(before)
+    for got, mine in zip(received, due, strict=True):
+        assert 0 <= got - (sum(due) - mine) // 3 <= 1
+        assert got == 0 or mine != sum(due)
+
+
+@pytest.mark.parametrize(("players", "points"), [(40_000, 1), (10**6, 100)])
+def test_a_large_pool_is_paid_out_to_the_last_part(players, points):
+    each = points * PARTS
+    amount = [each + 7] + [each] * (players - 1)
+    after = pooled(parts(amount), (members([0] * players),), (1,))
+    assert numbers(after) == [each + 1] * 7 + [each] * (players - 7)
+
+
+def test_everybody_can_give_all_it_has_to_one():
+    players = 40_000
+    to = np.zeros((players, 1), np.int32)
+    to[0] = NOBODY
+    share = np.full((players, 1), 100, np.uint8)
+    all_of_it = Edges(jnp.asarray(share), jnp.asarray(share > 100), jnp.asarray(to))
+    after = jax.jit(lambda points, edges: social.along_edges(Parts.of(points), edges))(
+        jnp.asarray(np.full(players, 100, np.float32)), all_of_it
+    )
+    assert numbers(after) == [players * 100 * PARTS] + [0] * (players - 1)
+
+
+def test_more_members_than_can_be_summed_exactly_are_refused():
+    of = jax.ShapeDtypeStruct((MOST_MEMBERS + 1, 1), jnp.int32)
+    with pytest.raises(BadArgument, match="1048576"):
+        jax.eval_shape(lambda of: social.sums(Parts(of, of), of, 1), of)
 
 
 @settings(max_examples=40, deadline=None)
@@ -144,12 +273,3 @@ def test_the_nearest_are_those_of_a_search_over_all_pairs(seed, wraps):
                 near.append((abs(down) + abs(right), down, right, other))
         expected = [other for *_, other in sorted(near)][:3]
         assert found[player].tolist() == expected + [NOBODY] * (3 - len(expected))
-
-
-def test_a_million_members_are_pooled_in_linear_time():
-    shapes = jax.eval_shape(
-        lambda parts, of: social.pooled(parts, (Members(of, jnp.ones_like(of)),), (10**6,)),
-        jax.ShapeDtypeStruct((10**6,), jnp.int32),
-        jax.ShapeDtypeStruct((10**6, 1), jnp.int32),
-    )
-    assert shapes.shape == (10**6,)

@@ -7,6 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.core import random
+from sociarium.core.errors import BadArgument
 from sociarium.envs.dilemmas import coins
 from sociarium.envs.dilemmas.coins import Coins
 from tests.worlds.drawn import SEEDS
@@ -21,6 +22,11 @@ def starts():
 
 
 # R1: colours
+
+
+def test_r1_more_players_than_colours_are_refused():
+    with pytest.raises(BadArgument, match="65535"):
+        Coins(players=65536, tiles=(100, 100))
 
 
 def test_r1_each_player_has_a_colour_of_its_own_drawn_at_the_start(starts):

@@ -5,12 +5,13 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Event, Events, counts, event
 from sociarium.core.specs import EventSpec
+from sociarium.mechanics.parts import Parts
 
 
 class Clause:
@@ -61,23 +62,27 @@ class Clause:
             kind = eqx.tree_at(lambda k: k.mask, kind, kind.mask & (kind.value == number))
         return counts(kind, self.spec, self.players)
 
-    def enforced(
-        self, reward: Float[Array, " players"], events: Events
-    ) -> tuple[Float[Array, " players"], Event]:
-        """The rewards after everybody was fined, and who paid."""
+    def enforced(self, parts: Parts, events: Events) -> tuple[Parts, Event]:
+        """What everybody has after it was fined, and who paid."""
         times = self.times(events)
         paid = event(times > 0, value=times * jnp.float32(self.fine))
-        return settled(reward, times, self.fine, self.to_others), paid
+        return settled(parts, times, self.fine, self.to_others), paid
 
 
 def settled(
-    reward: Float[Array, " players"],
-    times: Int[Array, " players"],
-    fine: Any,
-    to_others: bool = True,
-) -> Float[Array, " players"]:
-    """The rewards after everybody paid a fine for each of these times."""
-    (players,), fine = reward.shape, jnp.float32(fine)
-    if to_others and players > 1:
-        reward = reward + (times.sum() - times) * (fine / (players - 1))
-    return reward - times * fine
+    parts: Parts, times: Int[Array, " players"], fine: Any, to_others: bool = True
+) -> Parts:
+    """What everybody has after it paid a fine for each of these times.
+
+    Where fines go to the others nothing is lost: what does not come out even goes to the first of
+    them by id, one part each.
+    """
+    due = Parts.of(jnp.float32(fine)).times(times)
+    others = len(times) - 1
+    if not (to_others and others):
+        return parts - due
+    total = due.sum(0)
+    received, odd = (total - due).divided(others)
+    rest = (total - received.sum(0)).clipped(1)
+    first = (odd > 0) & (jnp.cumsum(odd > 0) <= rest)
+    return parts - due + received + first.astype(jnp.int32)

@@ -8,6 +8,8 @@ Rules
   C4  The members of a group pool all points and split them equally. Who is in none keeps its own.
   C5  If `forced` is 0 to 1, players are put into groups at the start: each with that chance into
       the first group, else into a group at random. Below 0 nobody is.
+  C6  In societies of more than 256 everybody has its turn at once, so that a round is one step, and
+      is told its own group and those of the nearest few in sight.
 """
 
 from typing import Any
@@ -25,6 +27,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -39,11 +42,15 @@ class Params(eqx.Module):
 
 
 class State(eqx.Module):
-    """The order of turns, who is in which group, and steps so far, up to the end of joining."""
+    """The order of turns, who is in which group, and steps so far, up to the end of joining.
+
+    In large societies there is no order, and it matters who is near.
+    """
 
     clock: Int[Array, ""]
-    order: Int[Array, " players"]
+    order: Int[Array, " turns"]
     group: Int[Array, " players"]
+    near: Int[Array, "players near"]
 
 
 class Contract(Charter[State, Params]):
@@ -51,6 +58,7 @@ class Contract(Charter[State, Params]):
 
     sheet = SHEET
     pauses = True
+    suits_large = True
     event_specs = (EventSpec("joined", "{actor} joined group {value}"),)
     gauge_specs = (
         GaugeSpec("grouped", "players in a group with others"),
@@ -73,27 +81,32 @@ class Contract(Charter[State, Params]):
         self.own_specs = (
             PlaneSpec("stage", ("joining", "working")),
             PlaneSpec("turn", ("theirs", "mine")),
+            *([PlaneSpec("group", ("none", *names))] if self.large else []),
         )
-        self.tie_specs = (PlaneSpec("group", ("none", *names), joins=True),)
+        self.tie_specs = (PlaneSpec("group", ("none", *names), joins=not self.large),)
 
     def defaults(self) -> Params:
         """Every player's turn in every round, and nobody is forced."""
-        return Params(jnp.int32(self.rounds * self.players), jnp.float32(-1))
+        turns = 1 if self.large else self.players
+        return Params(jnp.int32(self.rounds * turns), jnp.float32(-1))
 
-    def begin(self, key: Key[Array, ""], near: Any, params: Params) -> State:
-        """The order of turns is drawn, and nobody is in a group unless forced to (C1, C5)."""
+    def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
+        """The order of turns is drawn, and nobody is in a group unless forced to (C1, C5, C6)."""
         turns, lots, groups = random.bits(key, 3, self.players)
-        order = jnp.argsort(turns).astype(jnp.int32)
+        order = jnp.argsort(turns[: 0 if self.large else None]).astype(jnp.int32)
         first = (lots >> 8).astype(jnp.float32) < params.forced * 2**24
         drawn = random.below(groups, jnp.full(self.players, self.groups))
         group = jnp.where(first, 0, drawn)
-        return State(jnp.int32(0), order, jnp.where(params.forced < 0, NOBODY, group))
+        return State(jnp.int32(0), order, jnp.where(params.forced < 0, NOBODY, group), near)
 
     def paused(self, state: State, params: Params) -> Bool[Array, ""]:
         """Whether the rounds of joining go on (C1, C3)."""
         return state.clock < params.deliberation
 
     def _turn(self, state: State, params: Params) -> Bool[Array, " players"]:
+        """Whose turn it is (C1, C6)."""
+        if self.large:
+            return jnp.full(self.players, self.paused(state, params))
         seat = jnp.arange(self.players, dtype=jnp.int32)
         return (seat == state.order[state.clock % self.players]) & self.paused(state, params)
 
@@ -114,26 +127,29 @@ class Contract(Charter[State, Params]):
 
     def members(self, state: State) -> Members:
         """Everybody's group, all with the same weight (C4)."""
-        return Members(state.group[:, None], jnp.ones((self.players, 1), jnp.int32))
+        return Members(state.group[:, None])
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Groups pool and split equally (C4)."""
         return social.pooled(parts, (self.members(state),), (self.groups,))
 
     def turn(
-        self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params
+        self,
+        key: Any,
+        state: State,
+        moved: Bool[Array, ""],
+        near: Int[Array, "players near"],
+        params: Params,
     ) -> State:
-        """The next turn."""
-        return eqx.tree_at(lambda s: s.clock, state, state.clock + ~moved)
+        """The next turn, and who is near now (C6)."""
+        return eqx.tree_at(lambda s: (s.clock, s.near), state, (state.clock + ~moved, near))
 
     def tell(self, state: State, params: Params) -> Shown:
-        """The stage, whose turn it is, and everybody's group."""
+        """The stage, whose turn it is, and everybody's group, or one's own and those near (C6)."""
         stage = jnp.full(self.players, ~self.paused(state, params))
-        own = jnp.stack([stage, self._turn(state, params)], 1).astype(jnp.uint8)
-        group = (state.group + 1).astype(jnp.uint8)
-        return Shown(own, jnp.broadcast_to(group[None, :, None], (*group.shape, *group.shape, 1)))
+        own, group = [stage, self._turn(state, params)], (state.group + 1).astype(jnp.uint8)
+        own = [x.astype(jnp.uint8) for x in own] + [group] * self.large
+        return Shown(jnp.stack(own, 1), self.of_contacts(group[:, None], state))
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """Everybody's group."""

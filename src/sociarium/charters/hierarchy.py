@@ -26,6 +26,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds, Circle
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -74,13 +75,18 @@ class Hierarchy(Charter[State, Params]):
         players = world.players
         self.group = np.arange(players, dtype=np.int32) // self.size
         self.groups = int(self.group[-1]) + 1
+        if self.groups > MOST_GROUPS:
+            raise BadArgument(
+                f"a hierarchy names at most {MOST_GROUPS} groups; {players} players in groups of "
+                f"{self.size} make {self.groups}, so give a larger size"
+            )
         self.members = np.bincount(self.group, minlength=self.groups).astype(np.int32)
         names = tuple(f"union {number}" for number in range(self.unions))
         self.actions = (*(f"vote for {name}" for name in names), "vote for none")
         circles = tuple(f"group {number}" for number in range(self.groups))
         self.own_specs = (PlaneSpec("vote", ("none", *names)),)
         self.tie_specs = (
-            PlaneSpec("group", ("none", *circles[: MOST_GROUPS - 1]), joins=True),
+            PlaneSpec("group", ("none", *circles), joins=True),
             PlaneSpec("union", ("none", *names), joins=True),
             PlaneSpec("vote", ("none", *names)),
         )
@@ -134,13 +140,11 @@ class Hierarchy(Charter[State, Params]):
     def layers(self, state: State) -> tuple[Members, Members]:
         """Players in groups, groups in unions (C4)."""
         return (
-            Members(jnp.asarray(self.group)[:, None], jnp.ones((self.players, 1), jnp.int32)),
+            Members(jnp.asarray(self.group)[:, None]),
             Members(state.union[:, None], jnp.asarray(self.members)[:, None]),
         )
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Up through groups and unions, and down again (C4)."""
         return social.pooled(parts, self.layers(state), (self.groups, self.unions))
 
@@ -154,13 +158,8 @@ class Hierarchy(Charter[State, Params]):
         """One's own vote; everybody's group, union and vote."""
         group = jnp.asarray(self.group)
         union = state.union[group] + 1
-        about = jnp.stack([group % (MOST_GROUPS - 1) + 1, union, state.vote + 1], 1).astype(
-            jnp.uint8
-        )
-        return Shown(
-            (state.vote + 1)[:, None].astype(jnp.uint8),
-            jnp.broadcast_to(about[None], (self.players, *about.shape)),
-        )
+        about = jnp.stack([group + 1, union, state.vote + 1], 1).astype(jnp.uint8)
+        return Shown((state.vote + 1)[:, None].astype(jnp.uint8), self.of_contacts(about, state))
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """Groups of players, and unions of groups."""

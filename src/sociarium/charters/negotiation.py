@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from sociarium.charters.charter import NONE, PERCENT, STAGE, Charter, Shown
+from sociarium.charters.charter import NAMED, NONE, PERCENT, STAGE, Charter, Shown
 from sociarium.charters.clauses import Clause, settled
 from sociarium.core import random
 from sociarium.core.environment import Environment
@@ -38,12 +38,12 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
 TENTHS = 10
 WHOLE = 2**20  # the weight of the heaviest member of a coalition
-MOST_PLAYERS = 256
 MOST_LOOKOUTS = 4
 
 
@@ -92,10 +92,6 @@ class Negotiation(Charter[State, Params]):
 
     def bind(self, world: Environment[Any, Any]) -> None:
         """Requests by seat, proposals, yes and end."""
-        if world.players > MOST_PLAYERS:
-            raise BadArgument(
-                f"negotiation names every player, so at most {MOST_PLAYERS}; given {world.players}"
-            )
         self.clauses = tuple(Clause(ban, 1.0).around(world) for ban in self.bans)
         shares = tuple(f"{tenth / TENTHS:g}" for tenth in range(1, TENTHS))
         offers = (*shares, *(["sight"] if self.sight else []), *(f"no {ban}" for ban in self.bans))
@@ -116,7 +112,8 @@ class Negotiation(Charter[State, Params]):
             PlaneSpec("offer", ("none", *offers)),
             *(PlaneSpec(f"bound to no {ban}", ("no", "yes")) for ban in self.bans),
         )
-        seats = tuple(f"coalition {seat}" for seat in range(world.players))
+        lowest = min(world.players, NAMED - 1)  # the last of NAMED seats is never the lowest
+        seats = tuple(f"coalition {seat}" for seat in range(lowest))
         self.tie_specs = (
             PlaneSpec("coalition", ("none", *seats), joins=True),
             PlaneSpec("share", PERCENT),
@@ -241,20 +238,16 @@ class Negotiation(Charter[State, Params]):
         """Everybody's coalition and weight in it."""
         return Members(state.coalition[:, None], state.weight[:, None])
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Coalitions pool and split by shares (C5)."""
         return social.pooled(parts, (self.members(state),), (self.players,))
 
-    def adjust(
-        self, reward: Float[Array, " players"], events: Events, state: State, params: Params
-    ) -> Float[Array, " players"]:
+    def adjust(self, parts: Parts, events: Events, state: State, params: Params) -> Parts:
         """Whoever breaks a ban it is bound to pays the others (C6)."""
         for number, clause in enumerate(self.clauses):
             times = clause.times(events) * state.banned[:, number]
-            reward = settled(reward, times, params.fine, clause.to_others)
-        return reward
+            parts = settled(parts, times, params.fine, clause.to_others)
+        return parts
 
     def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
         """Those with whom sight was agreed."""
@@ -290,10 +283,9 @@ class Negotiation(Charter[State, Params]):
         mine = jnp.stack(
             [self._may_be_asked(state) & paused, seat[None] == state.partner[:, None]], -1
         )
-        everybody = jnp.broadcast_to(about[None], (self.players, *about.shape))
         return Shown(
             jnp.concatenate([own, state.banned.astype(jnp.uint8)], 1),
-            jnp.concatenate([everybody, mine.astype(jnp.uint8)], -1),
+            jnp.concatenate([self.of_contacts(about, state), mine.astype(jnp.uint8)], -1),
         )
 
     def bonds(self, state: State, params: Params) -> Bonds:

@@ -6,8 +6,9 @@ Rules
   C2  A player may join a group, leaving the one it was in, or leave. The members of a group pool
       what they have after C1 and split it equally.
   C3  Everybody sees what everybody has earned lately, as one of eight levels.
-  C4  In large societies one can address only those one is connected to and the nearest few in
-      sight; joining somebody's group founds one with it if it has none.
+  C4  In societies of more than 256 one can address only those one is connected to and the nearest
+      few in sight; joining somebody's group founds one with it if it has none. There a connection
+      shows nobody what one sees; it only gives.
 Differs from the code: words can be chosen, and nobody can connect to itself.
 """
 
@@ -17,7 +18,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import NONE, Charter, Shown
+from sociarium.charters.charter import CONTACTS, NAMED, NONE, Charter, Shown
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -26,15 +27,16 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import PARTS, Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
-NAMED = 256  # up to this many players everybody can be addressed by name
 MOST_GROUPS = 32
 LOOKOUTS = 4
 LATELY = 16  # steps over which earnings are averaged
-LEVELS = tuple(social.PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
-CONTACTS = 4  # connections, and as many of the nearest, in large societies
+LEVELS = tuple(PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
+MOST_EARNED = 2**7  # 9,684 points; so much counts as earned in a step, at most
+TIES = CONTACTS  # connections of one player, in large societies
 
 
 class Params(eqx.Module):
@@ -56,6 +58,7 @@ class Open(Charter[State, Params]):
     """Ties and groups at every step; `percent` of one's points for each connection."""
 
     sheet = SHEET
+    suits_large = True
     gauge_specs = (
         GaugeSpec("ties", "connections between players"),
         GaugeSpec("grouped", "players in a group with others"),
@@ -74,12 +77,10 @@ class Open(Charter[State, Params]):
 
     def bind(self, world: Environment[Any, Any]) -> None:
         """Named players and groups, or those at hand in large societies (C4)."""
-        self.large = world.players > NAMED
         self.groups = world.players if self.large else min(world.players, MOST_GROUPS)
         if self.large:
-            self.nearby, self.lookouts = CONTACTS, 0
-            near = tuple(f"near player {number}" for number in range(CONTACTS))
-            tied = tuple(f"tie {number}" for number in range(CONTACTS))
+            self.lookouts, near = 0, self.contacts  # a window for each would be most of all memory
+            tied = tuple(f"tie {number}" for number in range(TIES))
             self.contacts = (*tied, *near)
             joined = tuple(f"join the group of {whom}" for whom in self.contacts)
         else:
@@ -111,7 +112,7 @@ class Open(Charter[State, Params]):
 
     def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
         """Nobody is tied to anybody."""
-        edges = social.no_edges(self.players, CONTACTS if self.large else None)
+        edges = social.no_edges(self.players, TIES if self.large else None)
         nothing = jnp.zeros(self.players, jnp.int32)
         return State(edges, jnp.full(self.players, NOBODY, jnp.int32), near, nothing)
 
@@ -199,7 +200,7 @@ class Open(Charter[State, Params]):
         params: Params,
     ) -> tuple[Edges, Int[Array, " players"], Int[Array, " players"]]:
         """Lists of contacts with one more or one less, whom it is about, and who is gone."""
-        edges, slot = state.edges, jnp.arange(CONTACTS)[None]
+        edges, slot = state.edges, jnp.arange(TIES)[None]
         pick = jnp.where(connects, deeds, 0)[:, None]
         whom = jnp.take_along_axis(state.near, pick, 1)[:, 0]
         cut = jnp.maximum(gone, 0)[:, None]
@@ -217,15 +218,13 @@ class Open(Charter[State, Params]):
             untied,
         )
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Connections first, then groups (C1, C2)."""
         left = social.along_edges(parts, state.edges)
         return social.pooled(left, (self._members(state),), (self.groups,))
 
     def _members(self, state: State) -> Members:
-        return Members(state.group[:, None], jnp.ones((self.players, 1), jnp.int32))
+        return Members(state.group[:, None])
 
     def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
         """The first of those who are connected to one."""
@@ -242,9 +241,9 @@ class Open(Charter[State, Params]):
         """Who is near now (C4)."""
         return eqx.tree_at(lambda s: s.near, state, near)
 
-    def reckon(self, raw: Int[Array, " players"], state: State) -> State:
+    def reckon(self, raw: Parts, state: State) -> State:
         """What everybody has earned lately (C3)."""
-        earned = state.earned + (raw - state.earned) // LATELY
+        earned = state.earned + (raw.clipped(MOST_EARNED) - state.earned) // LATELY
         return eqx.tree_at(lambda s: s.earned, state, earned)
 
     def tell(self, state: State, params: Params) -> Shown:
@@ -261,9 +260,8 @@ class Open(Charter[State, Params]):
         else:
             group = jnp.broadcast_to(state.group[None] + 1, (self.players, self.players))
             tied, back = self._tied(state), self._tied(state).T
-        earns = sum((state.earned >= level).astype(jnp.uint8) for level in LEVELS)
-        whom = self.whom(state)
-        earns = jnp.where(whom == NOBODY, 0, jnp.asarray(earns)[whom])
+        level = jnp.sum(state.earned[:, None] >= jnp.array(LEVELS)[None], 1).astype(jnp.uint8)
+        earns = self.of_contacts(level[:, None], state)[..., 0]
         ties = [x.astype(jnp.uint8) for x in (group, tied, back, earns)]
         return Shown(member, jnp.stack(ties, -1))
 

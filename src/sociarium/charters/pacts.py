@@ -16,6 +16,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
 from sociarium.core.specs import EventSpec, PlaneSpec
+from sociarium.mechanics.parts import Parts
 
 MOST_DRAFTS = 16
 EMPTY = -1
@@ -109,18 +110,16 @@ class Pacts:
         law = 2 * pact.voted_for.sum(1, keepdims=True) > self.players
         return (pact.signed | law) & (pact.term != EMPTY)[:, None]
 
-    def enforced(
-        self, reward: Float[Array, " players"], events: Events, pact: Pact
-    ) -> tuple[Float[Array, " players"], Events]:
-        """The rewards after everybody was fined under the clauses that bind it."""
+    def enforced(self, parts: Parts, events: Events, pact: Pact) -> tuple[Parts, Events]:
+        """What everybody has after it was fined under the clauses that bind it."""
         if not self.drafts:
-            return reward, {}
+            return parts, {}
         times = jnp.stack([clause.times(events) for clause in self.clauses])
         times = jnp.where(self.binds(pact), times[jnp.maximum(pact.term, 0)], 0)
         for number in range(self.drafts):
-            reward = settled(reward, times[number], pact.fine[number])
+            parts = settled(parts, times[number], pact.fine[number])
         fines = jnp.sum(times * pact.fine[:, None], 0)
-        return reward, {"paid for a clause": event(fines > 0, value=fines)}
+        return parts, {"paid for a clause": event(fines > 0, value=fines)}
 
     def legal(self, pact: Pact) -> Bool[Array, "players drafts"]:
         """Signing what is drafted and not yet signed."""

@@ -33,7 +33,8 @@ from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Sig
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
 from sociarium.core.specs import PlaneSpec, SocialSpec
-from sociarium.mechanics import contacts, social, turning
+from sociarium.mechanics import contacts, turning
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
 
 MYSELF = PlaneSpec("who", ("another", "myself"))
@@ -174,15 +175,15 @@ class Society(Environment[SocietyState, SocietyParams]):
         paused = self.charter.paused(state.social, params.charter)
         if self.charter.pauses:
             moved, happened = settle(paused, state.world, moved, happened)
-        raw = social.parts(happened.raw)
-        distributed = social.points(self.charter.share(raw, structure, params.charter))
+        raw = Parts.of(happened.raw)
+        distributed = self.charter.share(raw, structure, params.charter)
         structure = self.charter.reckon(raw, structure)
         said, speech_events = self.speech.spoken(uttered, self.charter.whom(state.social))
         pact, signatures = self.pacts.signed(state.pact, signing)
-        reward = self.charter.adjust(distributed, happened.events, structure, params.charter)
-        reward, breaches = self.pacts.enforced(reward, happened.events, state.pact)
+        left = self.charter.adjust(distributed, happened.events, structure, params.charter)
+        left, breaches = self.pacts.enforced(left, happened.events, state.pact)
         for clause in self.clauses:
-            reward, breaches[clause.name] = clause.enforced(reward, happened.events)
+            left, breaches[clause.name] = clause.enforced(left, happened.events)
         after = SocietyState(
             world=moved,
             social=self.charter.turn(k_turn, structure, ~paused, self._near(moved), params.charter),
@@ -191,9 +192,9 @@ class Society(Environment[SocietyState, SocietyParams]):
             pact=pact,
         )
         return after, Transition(
-            reward=reward,
+            reward=left.points(),
             raw=happened.raw,
-            distributed=distributed,
+            distributed=distributed.points(),
             terminated=happened.terminated,
             truncated=happened.truncated,
             events={
@@ -243,7 +244,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                     ],
                     -1,
                 ),
-                lookout=jnp.where(whose == NOBODY, 0, whose % 255 + 1).astype(jnp.uint8),
+                lookout=jnp.where(whose == NOBODY, 0, whose + 1),
                 offsets=self._offsets(state, whose),
                 windows=jnp.where(
                     (whose == NOBODY)[..., None, None, None], jnp.uint8(0), view.cells[whose]

@@ -27,6 +27,7 @@ from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import PlaneSpec
 from sociarium.mechanics import social
+from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
@@ -95,9 +96,7 @@ class Structure(Charter[State, Params]):
         sight = jnp.asarray(self.sight)[self._now(state, params)]
         return Edges(jnp.zeros(sight.shape, jnp.uint8), sight)
 
-    def share(
-        self, parts: Int[Array, " players"], state: State, params: Params
-    ) -> Int[Array, " players"]:
+    def share(self, parts: Parts, state: State, params: Params) -> Parts:
         """Groups pool and pay out (C2)."""
         return social.pooled(parts, (self.members(state, params),), (GROUPS,))
 
@@ -131,10 +130,9 @@ class Structure(Charter[State, Params]):
             [(members.of + 1).astype(jnp.uint8), social.percent(members, GROUPS)], 1
         )
         shows = self.edges(state, params).sight.T[..., None].astype(jnp.uint8)
-        everybody = jnp.broadcast_to(about[None], (players, *about.shape))
         return Shown(
             jnp.full((players, 1), kind[self._now(state, params)]),
-            jnp.concatenate([everybody, shows], -1),
+            jnp.concatenate([self.of_contacts(about, state), shows], -1),
         )
 
 

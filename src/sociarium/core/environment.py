@@ -56,7 +56,7 @@ class Social(eqx.Module):
 
     own: UInt8[Array, "*batch players own"]
     ties: UInt8[Array, "*batch players contacts ties"]
-    lookout: UInt8[Array, "*batch players lookouts"]
+    lookout: Int[Array, "*batch players lookouts"]
     offsets: Int16[Array, "*batch players lookouts 3"]
     windows: UInt8[Array, "*batch players lookouts planes rows cols"]
 

@@ -12,7 +12,10 @@ HEADINGS = ("north", "east", "south", "west")
 
 @dataclass(frozen=True)
 class Body:
-    """A player that can be seen: its seat, place and heading (0..3 as north, east, south, west)."""
+    """A player that can be seen: its seat, place and heading (0..3 as north, east, south, west).
+
+    The seat is -1 where a view does not tell it.
+    """
 
     seat: int
     row: int
@@ -105,7 +108,7 @@ def through_eyes_of(
     lights = spec.planes[spec.plane("beam")].codes if spec.has("beam") else ("none",)
     bodies = tuple(
         Body(
-            seat=player if code == 1 else int(seat[row, col]) - 1,
+            seat=player if code == 1 else int(seat[row, col]) - 1 if spec.seats_named else -1,
             row=int(row),
             col=int(col),
             heading=0 if code == 1 else int(code) - 2,

@@ -4,6 +4,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "facing left")
+MOST_SEATS_NAMED = 254  # with more players a view tells only that somebody stands there
+ANONYMOUS = ("nobody", "somebody")
+
+
+def seat_codes(players: int) -> tuple[str, ...]:
+    """The codes of a plane of seats: one for each, or one for all where there are too many."""
+    if players > MOST_SEATS_NAMED:
+        return ANONYMOUS
+    return ("nobody", *(f"seat {seat}" for seat in range(players)))
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,12 @@ class ViewSpec:
     def plane(self, name: str) -> int:
         """The index of the plane of this name."""
         return [plane.name for plane in self.planes].index(name)
+
+    @property
+    def seats_named(self) -> int:
+        """How many players can be told apart by their seats; 0 where all are somebody."""
+        codes = self.planes[self.plane("seat")].codes if self.has("seat") else ANONYMOUS
+        return 0 if codes == ANONYMOUS else len(codes) - 1
 
     def has(self, name: str) -> bool:
         """Whether there is a plane of this name."""

@@ -1,21 +1,18 @@
-"""Social structure as arrays: edges between players, and groups in layers above them.
-
-While points change hands they are whole numbers of parts, so that sums do not depend on their order
-and what is given is exactly what is received. A point has so many parts that all equal splits
-among up to twelve, and all tenths and twentieths, come out even.
-"""
+"""Social structure as arrays: edges between players, and groups in layers above them."""
 
 from collections.abc import Iterator
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt8
+from jaxtyping import Array, Bool, Int, UInt8
 
+from sociarium.core.errors import BadArgument
 from sociarium.core.scene import Circle
-from sociarium.mechanics.layout import FEW
+from sociarium.mechanics.layout import FEW, merged
+from sociarium.mechanics.parts import MOST_MEMBERS, Parts, portion
 
-PARTS = 55440  # of a point
 NOBODY = -1
 
 
@@ -28,10 +25,14 @@ class Edges(eqx.Module):
 
 
 class Members(eqx.Module):
-    """Who of one layer is in which groups of the layer above, and with what weight."""
+    """Who of one layer is in which groups of the layer above, and with what weight.
+
+    A weight is 0 to 2**20; in each group somebody's is above 0, and all of them sum to less than
+    2**30. Without weights all are equal.
+    """
 
     of: Int[Array, "members slots"]  # a group; NOBODY where a slot is free
-    weight: Int[Array, "members slots"]
+    weight: Int[Array, "members slots"] | None = None
 
 
 def no_edges(players: int, slots: int | None = None) -> Edges:
@@ -41,74 +42,92 @@ def no_edges(players: int, slots: int | None = None) -> Edges:
     return Edges(jnp.zeros(shape, jnp.uint8), jnp.zeros(shape, bool), free)
 
 
-def no_members(members: int, slots: int = 1) -> Members:
-    """Nobody is in a group; each can be in `slots` at once."""
-    return Members(
-        jnp.full((members, slots), NOBODY, jnp.int32), jnp.zeros((members, slots), jnp.int32)
-    )
+def weights(members: Members) -> Int[Array, "members slots"]:
+    """Everybody's weight in its groups; 0 where a slot is free."""
+    weight = 1 if members.weight is None else members.weight
+    return jnp.where(members.of == NOBODY, 0, weight).astype(jnp.int32)
 
 
-def parts(points: Float[Array, " n"]) -> Int[Array, " n"]:
-    """Points as whole numbers of parts."""
-    return jnp.round(points * PARTS).astype(jnp.int32)
-
-
-def points(parts: Int[Array, " n"]) -> Float[Array, " n"]:
-    """Parts as points; whole points are exact."""
-    whole, rest = jnp.divmod(parts, PARTS)
-    return jnp.where(rest == 0, whole.astype(jnp.float32), parts.astype(jnp.float32) / PARTS)
-
-
-def along_edges(parts: Int[Array, " players"], edges: Edges) -> Int[Array, " players"]:
+def along_edges(parts: Parts, edges: Edges) -> Parts:
     """What everybody has after giving the shares of its edges; edges pass nothing on."""
     percent = edges.share.astype(jnp.int32)
     if edges.to is not None:
         percent = jnp.where(edges.to == NOBODY, 0, percent)
-    mine = parts[:, None]
-    given = mine // 100 * percent + mine % 100 * percent // 100
-    return parts - given.sum(1) + _received(given, edges.to)
+    given, _ = jax.tree.map(lambda word: word[:, None], parts).portion(percent, 100)
+    received = given.sum(0) if edges.to is None else sums(given, edges.to, len(percent))
+    return parts - given.sum(1) + received
 
 
-def _received(
-    given: Int[Array, "players slots"], to: Int[Array, "players slots"] | None
-) -> Int[Array, " players"]:
-    return given.sum(0) if to is None else totals(given, to, len(given))
-
-
-def pooled(
-    parts: Int[Array, " members"], layers: tuple[Members, ...], sizes: tuple[int, ...]
-) -> Int[Array, " members"]:
+def pooled(parts: Parts, layers: tuple[Members, ...], sizes: tuple[int, ...]) -> Parts:
     """What everybody has after its groups have pooled and split, layer upon layer.
 
     A member of k groups puts an equal share into each and keeps nothing; a group that is in groups
     above does likewise before it pays out by weight. Who is in no group keeps what it has, and a
-    group without members takes no part.
+    group without members takes no part. What does not come out even goes to the first, one part
+    each: to the first of a member's groups, and to the first members by id that have weight.
     """
     if not layers:
         return parts
     members, *above = layers
     inside = members.of != NOBODY
-    groups = inside.sum(1, keepdims=True)
-    turn = jnp.cumsum(inside, 1) - 1  # the first groups take what does not come out even
-    share, odd = jnp.divmod(parts[:, None], jnp.maximum(groups, 1))
-    paid_in = jnp.where(inside, share + (turn < odd), 0)
-    pool = totals(paid_in, members.of, sizes[0])
+    pool = sums(_paid_in(parts, inside), members.of, sizes[0])
     if above:
         filled = totals(inside.astype(jnp.int32), members.of, sizes[0]) > 0
         of = jnp.where(filled[:, None], above[0].of, NOBODY)
         pool = pooled(pool, (Members(of, above[0].weight), *above[1:]), sizes[1:])
-    return jnp.where(groups[:, 0] > 0, _paid_out(pool, members).sum(1), parts)
+    return merged(inside.any(1), _paid_out(pool, members).sum(1), parts)
 
 
-def _paid_out(pool: Int[Array, " groups"], members: Members) -> Int[Array, "members slots"]:
-    """Each pool split by weight; what does not come out even is the heaviest member's."""
-    of, weight = members.of, jnp.where(members.of == NOBODY, 0, members.weight)
-    held, whole = looked_up(pool, of), looked_up(totals(weight, of, len(pool)), of)
-    part = weight.astype(jnp.float32) / jnp.maximum(whole, 1).astype(jnp.float32)
-    paid = jnp.round(held.astype(jnp.float32) * part).astype(jnp.int32)
-    paid = jnp.where((of == NOBODY) | (whole == 0), 0, paid)
-    rest = looked_up(pool - totals(paid, of, len(pool)), of)
-    return paid + jnp.where(heaviest(members, len(pool)), rest, 0)
+def _paid_in(parts: Parts, inside: Bool[Array, "members slots"]) -> Parts:
+    """What everybody puts into each of its groups."""
+    column = jax.tree.map(lambda word: word[:, None], parts)
+    if inside.shape[1] > 1:
+        groups = jnp.maximum(inside.sum(1, keepdims=True), 1)
+        turn = jnp.cumsum(inside, 1) - 1
+        share, odd = column.divided(groups)
+        column = share + (turn < odd).astype(jnp.int32)
+    return jax.tree.map(lambda word: jnp.where(inside, word, 0), column)
+
+
+def _paid_out(pool: Parts, members: Members) -> Parts:
+    """Each pool split by weight, slot by slot."""
+    groups, weight = len(pool.high), weights(members)
+    of = jnp.where(weight > 0, members.of, NOBODY)
+    whole = jnp.maximum(totals(weight, of, groups), 1)
+    share, rest = pool.divided(whole)
+    paid = jax.tree.map(lambda word: looked_up(word, of), share)
+    if members.weight is not None:
+        more, _ = portion(looked_up(rest, of), weight, jnp.maximum(looked_up(whole, of), 1))
+        paid, rest = paid.times(weight) + more, rest - totals(more, of, groups)
+    first = (ranks(of, groups) < looked_up(rest, of)).astype(jnp.int32)
+    return paid + first
+
+
+def sums(parts: Parts, of: Int[Array, "members slots"], groups: int) -> Parts:
+    """The sum of what goes to each group."""
+    if len(of) > MOST_MEMBERS:
+        raise BadArgument(f"points are summed over at most {MOST_MEMBERS} members; given {len(of)}")
+    if of.size <= FEW:
+        low = totals(parts.low, of, groups)
+        return Parts.of_digits(totals(parts.high, of, groups), jnp.zeros_like(low), low)
+    digits = jnp.stack(parts.digits(), -1)
+    total = jnp.zeros((groups + 1, 3), jnp.int32).at[of].add(digits)[:groups]
+    return Parts.of_digits(total[:, 0], total[:, 1], total[:, 2])
+
+
+def ranks(of: Int[Array, "members slots"], groups: int) -> Int[Array, "members slots"]:
+    """How many come before each one in its group, by id."""
+    flat = of.ravel()
+    place = jnp.arange(of.size, dtype=jnp.int32)
+    if of.size <= FEW:
+        before = (flat[None] == flat[:, None]) & (place[None] < place[:, None])
+        return before.sum(1, dtype=jnp.int32).reshape(of.shape)
+    order = jnp.argsort(flat, stable=True)
+    sorted_place = jnp.zeros_like(place).at[order].set(place, unique_indices=True)
+    size = totals(jnp.ones_like(of), of, groups)
+    nobodys = of.size - size.sum()
+    begins = nobodys + jnp.cumsum(size) - size
+    return sorted_place.reshape(of.shape) - looked_up(begins, of)
 
 
 def totals(
@@ -128,23 +147,6 @@ def looked_up(table: Int[Array, " groups"], of: Int[Array, "*shape"]) -> Int[Arr
         found = jnp.sum(jnp.where(there, table[None], 0), -1, dtype=table.dtype)
         return found.reshape(of.shape)
     return jnp.where(of == NOBODY, 0, table.at[of].get(mode="clip"))
-
-
-def heaviest(members: Members, groups: int) -> Bool[Array, "members slots"]:
-    """For each group the one with the largest weight in it, the first of several."""
-    of = members.of
-    order = jnp.arange(of.size, dtype=jnp.int32).reshape(of.shape)
-    if of.size <= FEW:
-        rival = (of.ravel()[None] == of.ravel()[:, None]) & (of.ravel()[:, None] != NOBODY)
-        weight, place = members.weight.ravel(), order.ravel()
-        ahead = (weight[None] > weight[:, None]) | (
-            (weight[None] == weight[:, None]) & (place[None] < place[:, None])
-        )
-        return (~(rival & ahead).any(1)).reshape(of.shape) & (of != NOBODY)
-    most = jnp.full(groups + 1, -1, jnp.int32).at[of].max(members.weight)
-    leads = (of != NOBODY) & (members.weight == most[of])
-    first = jnp.full(groups + 1, of.size, jnp.int32).at[of].min(jnp.where(leads, order, of.size))
-    return leads & (order == first[of])
 
 
 def shown_by(edges: Edges, players: int, most: int) -> Int[Array, "players most"]:
@@ -169,14 +171,14 @@ def shown_by(edges: Edges, players: int, most: int) -> Int[Array, "players most"
 
 def percent(members: Members, groups: int) -> UInt8[Array, "members slots"]:
     """Each one's share of its group, in percent."""
-    weight = jnp.where(members.of == NOBODY, 0, members.weight)
+    weight = weights(members)
     whole = jnp.maximum(looked_up(totals(weight, members.of, groups), members.of), 1)
     return jnp.round(100 * (weight.astype(jnp.float32) / whole)).astype(jnp.uint8)
 
 
 def circles(members: Members, name: str = "group") -> tuple[Circle, ...]:
     """The groups that have members, with everybody's part, as plain numbers."""
-    of, weight = np.asarray(members.of), np.asarray(members.weight)
+    of, weight = np.asarray(members.of), np.asarray(weights(members))
     found: dict[int, dict[int | str, float]] = {}
     for member, slot in np.argwhere(of != NOBODY).tolist():
         group = int(of[member, slot])

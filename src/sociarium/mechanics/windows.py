@@ -15,13 +15,19 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt, UInt8, UInt32
 
 from sociarium.core.scene import Body, Scene
-from sociarium.core.specs import OCCUPANTS, OwnSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import (
+    MOST_SEATS_NAMED,
+    OCCUPANTS,
+    OwnSpec,
+    PlaneSpec,
+    ViewSpec,
+    seat_codes,
+)
 from sociarium.mechanics import beams
 from sociarium.mechanics.layout import computed_once
 from sociarium.mechanics.terrain import STEPS, Terrain
 
 LIGHT, HEADING, SEAT, EXTRA = 4, 6, 8, 16  # where each part starts in a code
-SEATS = 255  # seats are named 1..255; beyond that names repeat
 TABLE_CELLS = 4096  # maps up to this size look their windows up in a table
 
 
@@ -68,7 +74,8 @@ class Window:
     ) -> UInt[Array, " entries"]:
         """The grid of codes: what lies, shines and stands on every cell."""
         word = jnp.uint32 if ground.dtype == jnp.uint32 else jnp.uint16
-        seat = (jnp.arange(len(body)) % SEATS + 1).astype(word)
+        named = len(body) <= MOST_SEATS_NAMED
+        seat = (jnp.arange(len(body)) + 1 if named else jnp.ones(len(body))).astype(word)
         person = heading.astype(word) << HEADING | seat << SEAT
         codes = jnp.zeros(self.entries, word)
         codes = codes.at[self.at(body)].set(person, mode="promise_in_bounds")
@@ -186,7 +193,7 @@ class Window:
         return (codes >> LIGHT) & 0x3
 
     def seat(self, codes: UInt[Array, "players size"]) -> UInt[Array, "players size"]:
-        """Who stands there, counted from 1."""
+        """Who stands there, as an index of `core.specs.seat_codes`."""
         return (codes >> SEAT) & 0xFF
 
     def occupant(
@@ -219,11 +226,10 @@ class Window:
         own: tuple[OwnSpec, ...] = (),
     ) -> ViewSpec:
         """The view spec of worlds that show what `look` returns."""
-        seats = ("nobody", *(f"seat {seat}" for seat in range(min(players, SEATS))))
         planes = (
             PlaneSpec("ground", tiles),
             PlaneSpec("occupant", OCCUPANTS),
-            PlaneSpec("seat", seats),
+            PlaneSpec("seat", seat_codes(players)),
         )
         if lights:
             planes = (*planes, PlaneSpec("beam", ("none", *lights)))

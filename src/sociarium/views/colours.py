@@ -17,6 +17,7 @@ SEATS: tuple[Colour, ...] = (
     (226, 248, 240),  # white
     (66, 70, 78),  # slate
 )
+STRANGER: Colour = (150, 146, 138)  # a player whose seat is not told
 INK: Colour = (34, 30, 42)
 PAPER: Colour = (250, 249, 245)
 
@@ -74,6 +75,8 @@ LIGHTS: dict[str, Colour] = {
 
 def of_seat(seat: int) -> Colour:
     """The colour of a player: distinct and safe for the colour-blind in the first ten seats."""
+    if seat < 0:
+        return STRANGER
     if seat < len(SEATS):
         return SEATS[seat]
     turn = (seat - len(SEATS)) * 0.618034 + 0.08

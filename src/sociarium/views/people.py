@@ -62,7 +62,7 @@ def _facing_north(seat: int, size: int, me: bool) -> Image.Image:
 
 
 def _number(image: Image.Image, seat: int, heading: int) -> None:
-    size, label = image.width, str(seat)
+    size, label = image.width, str(seat) if seat >= 0 else "?"
     font = ImageFont.load_default(size=size * (0.42 if len(label) == 1 else 0.34))
     dx, dy = AHEAD[heading]
     x, y = size * (0.5 - 0.17 * dx), size * (0.5 - 0.17 * dy)

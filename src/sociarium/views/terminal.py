@@ -255,7 +255,7 @@ def _listed(parts: list[str]) -> str:
 
 
 def _digit(seat: int) -> str:
-    return SEAT_DIGITS[seat] if seat < len(SEAT_DIGITS) else "?"
+    return SEAT_DIGITS[seat] if 0 <= seat < len(SEAT_DIGITS) else "?"
 
 
 def _light_glyph(light: str) -> str:

@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core import random
 from sociarium.core.environment import Transition, View, paid
+from sociarium.core.errors import BadArgument
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
@@ -61,6 +62,7 @@ LEGEND = {".": "floor", "#": "wall", "P": "start"}
 
 TILES = ("nothing", "floor", "wall", "my coin", "their coin")
 NOTHING, FLOOR, WALL, MINE, THEIRS = range(len(TILES))
+MOST_COLOURS = 2**16 - 1  # that fit into the world's own half of a code
 COLOURS = ("red", "green", "blue", "yellow", "purple", "orange")
 
 
@@ -126,6 +128,8 @@ class Coins(GridWorld[State, Params]):
         tiles: tuple[int, int] = (1, 1),
     ) -> None:
         """`map` is a drawing in the legend; with a `map_seed` a new one of its size is drawn."""
+        if players > MOST_COLOURS:
+            raise BadArgument(f"coins have at most {MOST_COLOURS} colours; given {players} players")
         drawing = Drawing(cartography.chosen(map, map_seed, lay_out), LEGEND, tiles)
         self.starts, self.floor_cells = drawing.cells("P"), drawing.cells(".")
         self.places = len(self.floor_cells)

@@ -47,13 +47,13 @@ from sociarium.core.events import Events, event
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
-from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec, seat_codes
 from sociarium.envs.frontier import task as tasks
 from sociarium.envs.frontier.site import Site
 from sociarium.envs.frontier.task import MOST_UNITS, UNLIMITED, Task
 from sociarium.mechanics import movement, recipes
 from sociarium.mechanics.layout import computed_once
-from sociarium.mechanics.windows import EXTRA, SEATS, Window
+from sociarium.mechanics.windows import EXTRA, Window
 
 SHEET = RuleSheet.read(__doc__)
 
@@ -188,11 +188,10 @@ class Frontier(Environment[State, Params]):
         return always + (hungry if self.hunger else ())
 
     def _view(self) -> ViewSpec:
-        seats = ("nobody", *(f"seat {seat}" for seat in range(min(self.players, SEATS))))
         planes = (
             PlaneSpec("ground", TILES),
             PlaneSpec("occupant", ("nobody", "myself", "somebody")),
-            PlaneSpec("seat", seats),
+            PlaneSpec("seat", seat_codes(self.players)),
             PlaneSpec("workplace", ("none", *self.workplaces)),
             *((PlaneSpec("hazard", ("none", "beast")),) if self.site.beasts else ()),
             *(PlaneSpec(kind, AMOUNTS, counts=True) for kind in self.kinds),

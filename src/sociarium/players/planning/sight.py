@@ -17,7 +17,7 @@ class Sight:
         self.spec = spec
         self.home = spec.home
         self.tiles = spec.planes[spec.plane("ground")].codes
-        self.seats = len(spec.planes[spec.plane("seat")].codes) if spec.has("seat") else 1
+        self.seats = 1 + spec.seats_named
 
     def ground(self, view: View) -> UInt8[Array, "rows cols"]:
         """What lies on each cell, as codes of `tiles`."""
@@ -37,7 +37,7 @@ class Sight:
         return view.cells[self.spec.plane("occupant")] >= SOMEBODY
 
     def seat(self, view: View) -> UInt8[Array, "rows cols"]:
-        """Who stands on each cell, counted from 1."""
+        """Who stands on each cell, counted from 1; the same for all where seats are not named."""
         return view.cells[self.spec.plane("seat")]
 
     def lit(self, view: View, beam: str) -> Bool[Array, "rows cols"]:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from sociarium.charters.charter import Charter
 from sociarium.core.rules import RuleSheet
+from sociarium.mechanics.parts import Parts
 
 SHEET = RuleSheet.read(__doc__)
 
@@ -29,5 +30,6 @@ class Tithe(Charter[Nothing, Nothing]):
         return Nothing()
 
     def share(self, parts, state, params):
-        tenth = parts // 10
-        return (parts - tenth).at[0].add(jnp.sum(tenth, dtype=parts.dtype))
+        tenth, _ = parts.divided(10)
+        total, first = tenth.sum(0), jnp.arange(self.players) == 0
+        return parts - tenth + Parts(*(jnp.where(first, x, 0) for x in (total.high, total.low)))

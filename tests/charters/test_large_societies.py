@@ -1,0 +1,137 @@
+"""Societies of more players than can be named: nothing grows with their square, or they refuse."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium import catalogue
+from sociarium.charters.charter import CONTACTS
+from sociarium.charters.hierarchy import Hierarchy
+from sociarium.charters.negotiation import Negotiation
+from sociarium.charters.society import Society
+from sociarium.core.errors import BadArgument
+from sociarium.core.specs import ANONYMOUS
+from sociarium.mechanics.social import NOBODY
+
+MANY = 10_007  # a prime, so that an axis of this length is one of players
+SMALL_ENOUGH = ("none", "contract", "open")
+
+
+@pytest.fixture(scope="module")
+def land():
+    return sociarium.make("frontier_exploration", players=MANY, tiles=(40, 40))
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return sociarium.make("coins-v0", players=300, tiles=(3, 3))
+
+
+def shapes(jaxpr):
+    """The shape of every array that a program makes, at any depth."""
+    for equation in jaxpr.eqns:
+        yield from (variable.aval.shape for variable in equation.outvars)
+        for inner in jax.tree.leaves(
+            list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")
+        ):
+            inner = getattr(inner, "jaxpr", inner)
+            if hasattr(inner, "eqns"):
+                yield from shapes(inner)
+
+
+@pytest.mark.parametrize("charter", SMALL_ENOUGH)
+def test_no_array_has_two_axes_of_players(land, charter):
+    society = catalogue._society(land, f"{charter}?words=2&drafts=2&clauses=picked wood:1")
+    params = society.params()
+    key = sociarium.key(0)
+    state = jax.eval_shape(society.reset, key, params)
+    actions = jax.ShapeDtypeStruct((MANY,), jnp.int32)
+    programs = {
+        "reset": (society.reset, key, params),
+        "step": (society.step, key, state, actions, params),
+        "observe": (society.observe, state, params),
+        "legal": (society.legal, state, params),
+        "gauges": (society.gauges, state, params),
+    }
+    for name, (program, *inputs) in programs.items():
+        found = set(shapes(jax.make_jaxpr(program)(*inputs).jaxpr))
+        assert any(MANY in shape for shape in found), name
+        quadratic = [s for s in found if s.count(MANY) > 1 or np.prod(s) >= MANY**2]
+        assert not quadratic, (name, quadratic)
+
+
+@pytest.mark.parametrize("charter", ["structure", "schedule", "hierarchy", "negotiation"])
+def test_charters_that_name_everybody_refuse_and_say_which_do_not(crowd, charter):
+    with pytest.raises(BadArgument, match=r"256; given 300.*`none`, `contract` and `open`"):
+        catalogue._society(crowd, charter)
+
+
+def test_what_other_packages_bring_refuses_too_unless_it_says_that_it_need_not(crowd):
+    class Own(type(catalogue.find_charter("none").load()())):
+        suits_large = False
+
+    with pytest.raises(BadArgument, match="256"):
+        Society(crowd, Own())
+
+
+@pytest.mark.parametrize("charter", ["contract", "open"])
+def test_a_society_of_300_takes_a_step_and_is_told_of_its_contacts(crowd, charter):
+    society = catalogue._society(crowd, f"{charter}?words=2")
+    params = society.params()
+    state = jax.jit(society.reset)(sociarium.key(0), params)
+    stay = jnp.zeros(300, jnp.int32)
+    state, transition = jax.jit(society.step)(sociarium.key(1), state, stay, params)
+    told = jax.jit(society.observe)(state, params).social
+    assert told.ties.shape[:2] == (300, len(society.charter.contacts))
+    assert np.isfinite(np.asarray(transition.reward)).all()
+    whom = np.asarray(society.charter.whom(state.social))
+    assert whom.shape == (300, len(society.charter.contacts)) and (whom != NOBODY).any()
+    assert "say 1 to near player 0" in society.actions
+    assert society.charter.nearby == CONTACTS
+
+
+def test_seats_are_named_up_to_254_players_and_anonymous_beyond(crowd):
+    few = sociarium.make("coins-v0", players=254, tiles=(3, 3))
+    plane = few.view_spec.planes[few.view_spec.plane("seat")]
+    assert plane.codes[0] == "nobody" and plane.codes[-1] == "seat 253"
+    plane = crowd.view_spec.planes[crowd.view_spec.plane("seat")]
+    assert plane.codes == ANONYMOUS and crowd.view_spec.seats_named == 0
+    for env in (few, crowd):
+        params = env.params()
+        state = jax.jit(env.reset)(sociarium.key(0), params)
+        cells = np.asarray(jax.jit(env.observe)(state, params).cells)
+        seat = cells[:, env.view_spec.plane("seat")]
+        mine = seat[:, env.view_spec.home[0], env.view_spec.home[1]]
+        named = np.arange(1, 255) if env is few else np.ones(300)
+        np.testing.assert_array_equal(mine, named)
+        assert seat.max() == len(env.view_spec.planes[env.view_spec.plane("seat")].codes) - 1
+    bodies = crowd.scene(state, params, player=7).bodies
+    assert {body.seat for body in bodies} <= {7, -1} and 7 in {body.seat for body in bodies}
+
+
+def test_a_lookout_is_told_by_its_seat_in_the_largest_named_society():
+    world = sociarium.make("coins-v0", players=256, tiles=(3, 3))
+    society = Society(world, Negotiation(sight=True))
+    params = society.params()
+    blank = jax.eval_shape(society.reset, sociarium.key(0), params)
+    state = jax.tree.map(lambda x: jnp.asarray(np.zeros(x.shape, x.dtype)), blank)
+    sight = np.zeros((256, 256), bool)
+    sight[[0, 255, 254], [255, 0, 0]] = True
+    state = eqx.tree_at(lambda s: s.social.sight, state, jnp.asarray(sight))
+    lookout = np.asarray(
+        jax.jit(lambda state: society.observe(state, params).social.lookout)(state)
+    )
+    assert lookout[0].tolist() == [255, 256, 0, 0] and lookout[255].tolist() == [1, 0, 0, 0]
+
+
+def test_hierarchies_with_more_groups_than_codes_are_refused():
+    world = sociarium.make("coins-v0", players=256, tiles=(3, 3))
+    with pytest.raises(BadArgument, match="256 players in groups of 1 make 256"):
+        Society(world, Hierarchy(size=1))
+    society = Society(world, Hierarchy(size=2))
+    state = society.charter.begin(sociarium.key(0), None, society.params().charter)
+    told = np.asarray(society.charter.tell(state, society.params().charter).ties)[0]
+    assert told[:, 0].tolist() == (np.arange(256) // 2 + 1).tolist()
