@@ -56,11 +56,19 @@ class Table:
         return () if self.observer is None else self.observer.after(view, actions, ended, memory)
 
     def look(self, view: View, memory: Any) -> Any:
-        """What the players are shown: an array, or the codes and the own numbers, if any."""
+        """What the players are shown: an array, or all parts of the view that are not empty."""
         if self.observer is not None:
             return self.observer.look(view, memory)
-        own = {"own": view.own} if self.env.view_spec.own else {}
-        return {"cells": view.cells, **own}
+        parts = {"cells": view.cells, "own": view.own}
+        if view.social is not None:
+            parts |= {
+                "social_own": view.social.own,
+                "social_ties": view.social.ties,
+                "social_lookout": view.social.lookout.astype(jnp.int32),
+                "social_offsets": view.social.offsets,
+                "social_windows": view.social.windows,
+            }
+        return {name: part for name, part in parts.items() if part.size}
 
     def render(self, state: Any, params: Any, mode: str | None) -> Any:
         """The whole map, as pixels or as text."""

@@ -18,7 +18,7 @@ from sociarium.core.environment import STAY, Environment
 from sociarium.core.errors import ContractBroken
 
 CLAUSES = {
-    "names": "Action 0 is `stay`; actions, planes, events and gauges have distinct names.",
+    "names": "Action 0 is `stay`; actions, planes, ties, events and gauges have distinct names.",
     "fixed shapes": "A step keeps the structure, shapes and types of the state.",
     "declared events": "A transition holds exactly the declared events, with seats in range.",
     "known cooperation": "Cooperation, where it is defined, is made of declared events.",
@@ -145,12 +145,13 @@ def _plain(leaf: Any) -> np.ndarray:
 
 
 def _names(play: Play) -> str:
-    env = play.env
+    env, social = play.env, play.env.view_spec.social
     if env.actions[STAY] != "stay":
         return f"action 0 is {env.actions[0]!r}"
     for what, names in (
         ("actions", env.actions),
         ("planes", [plane.name for plane in env.view_spec.planes]),
+        ("ties", [plane.name for plane in social.ties] if social else []),
         ("events", [spec.name for spec in env.event_specs]),
         ("gauges", [spec.name for spec in env.gauge_specs]),
     ):
@@ -235,6 +236,12 @@ def _social_in_spec(play: Play) -> str:
             highest = int(np.asarray(getattr(seen, name))[..., index].max())
             if highest >= len(plane.codes):
                 return f"{plane.name} shows code {highest} of {plane.codes}"
+    seats, offsets = (np.asarray(x).astype(np.int64) for x in (seen.lookout, seen.offsets))
+    if seats.size and not 0 <= seats.min() <= seats.max() <= spec.seats:
+        return f"lookouts are {seats.min()}..{seats.max()}, declared 0..{spec.seats}"
+    far, turned = abs(offsets[..., :2]), offsets[..., 2]
+    if offsets.size and (far.max() > spec.far or turned.min() < 0 or turned.max() > 3):
+        return f"offsets reach {far.max()} cells and turn {turned.max()}, declared {spec.far} and 3"
     return ""
 
 
