@@ -1,8 +1,9 @@
 """A world to sit down at from outside: what is shown, who else plays, and one step at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, SupportsInt
 
 import equinox as eqx
 import jax
@@ -105,6 +106,20 @@ def table(
         )
     chairs = (*others[:focal], roster.Seat("random"), *others[focal:])
     return Table(env, observe, focal, chairs)
+
+
+def known_actions(
+    env: Environment[Any, Any], actions: Sequence[SupportsInt] | Int[np.ndarray, " n"]
+) -> Int[np.ndarray, " n"]:
+    """The actions, if they are all among those of the environment."""
+    given = [int(action) for action in actions]
+    last = len(env.actions) - 1
+    if any(not 0 <= action <= last for action in given):
+        raise BadArgument(
+            f"actions of {env.id or type(env).__name__} are 0..{last} ({env.actions[0]} to "
+            f"{env.actions[last]}); given {given}"
+        )
+    return np.array(given, np.int32)
 
 
 def known(render_mode: str | None) -> str | None:

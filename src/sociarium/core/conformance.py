@@ -26,6 +26,7 @@ CLAUSES = {
     "view in spec": "Views have the declared shape and every code and number is in its range.",
     "stay is legal": "Everybody may always stay, so no row of `legal` is empty.",
     "illegal is stay": "An illegal action does what `stay` does.",
+    "out of range is stay": "An action below 0 or beyond the last does what `stay` does.",
     "jit equals eager": "Compiled and uncompiled steps agree bit for bit.",
     "vmap equals loop": "Each lane of a batch agrees bit for bit with the same lane alone.",
     "same key, same episode": "One key gives one start, another key another.",
@@ -89,6 +90,7 @@ def examine(
         "view in spec": _view_in_spec,
         "stay is legal": _stay_is_legal,
         "illegal is stay": _illegal_is_stay,
+        "out of range is stay": _out_of_range_is_stay,
         "jit equals eager": _jit_equals_eager,
         "vmap equals loop": _vmap_equals_loop,
         "same key, same episode": _same_key_same_episode,
@@ -259,6 +261,22 @@ def _illegal_is_stay(play: Play) -> str:
     again, transition = play.all_at_once(play.keys, play.states, cleaned, play.params)
     if not same(again, play.after) or not same(transition.reward, play.transitions.reward):
         return "a step with illegal actions differs from one where their players stay"
+    return ""
+
+
+def _out_of_range_is_stay(play: Play) -> str:
+    actions = np.asarray(play.actions)
+    beyond = np.array([-1, len(play.env.actions), 2**31 - 1, -(2**31)], actions.dtype)
+    number = np.arange(actions.size).reshape(actions.shape)
+    strange = np.where(number % 3 == 0, beyond[number // 3 % 4], actions)
+    staying = np.where(number % 3 == 0, STAY, actions)
+
+    def outcome(actions: np.ndarray) -> Any:
+        step = play.all_at_once(play.keys, play.states, jnp.asarray(actions), play.params)
+        return step[0], step[1].reward, {name: e.mask for name, e in step[1].events.items()}
+
+    if not same(outcome(strange), outcome(staying)):
+        return f"a step with actions such as {beyond.tolist()} differs from one with `stay`"
     return ""
 
 
