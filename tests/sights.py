@@ -1,12 +1,20 @@
 """Views within their specs, and the same with one thing changed: what is seen must show it."""
 
+from functools import cache
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+import sociarium
+from sociarium.charters.open import Open
+from sociarium.charters.society import Society
 from sociarium.core.environment import Social, View
+from tests.toys.meadow import Meadow
 
-FIELDS = ("cells", "own", "social.own", "social.ties", "social.lookout", "social.offsets")
-FIELDS = (*FIELDS, "social.windows")
+SOCIAL = ("own", "ties", "lookout", "offsets", "windows")
+FIELDS = ("cells", "own", *(f"social.{name}" for name in SOCIAL))
+PLANES = {"cells": -3, "social.windows": -3}  # the axis of planes; of other parts it is the last
 
 
 def ranges(spec):
@@ -21,7 +29,7 @@ def ranges(spec):
     highest = {
         "own": np.array([len(plane.codes) - 1 for plane in told.own], int),
         "ties": np.tile([len(plane.codes) - 1 for plane in told.ties], (told.contacts, 1)),
-        "lookout": np.full(slots, told.seats),
+        "lookout": np.full(slots, min(told.seats, np.iinfo(types()["social.lookout"]).max)),
         "offsets": np.tile([told.far, told.far, 3], (slots, 1)),
         "windows": np.tile(window, (slots, 1, 1, 1)),
     }
@@ -30,20 +38,23 @@ def ranges(spec):
     return found | {f"social.{name}": (lowest[name], highest[name]) for name in highest}
 
 
-def as_view(numbers, like):
-    """A view of these numbers by field, with the types of another."""
+def as_view(numbers):
+    """A view of these numbers by field."""
+    parts = {field: jnp.asarray(array, types()[field]) for field, array in numbers.items()}
+    if "social.own" not in parts:
+        return View(parts["cells"], parts["own"])
+    social = Social(*(parts[f"social.{name}"] for name in SOCIAL))
+    return View(parts["cells"], parts["own"], social)
 
-    def social(name):
-        return jnp.asarray(numbers[f"social.{name}"], getattr(like.social, name).dtype)
 
-    told = None
-    if like.social is not None:
-        told = Social(*(social(n) for n in ("own", "ties", "lookout", "offsets", "windows")))
-    return View(
-        jnp.asarray(numbers["cells"], like.cells.dtype),
-        jnp.asarray(numbers["own"], like.own.dtype),
-        told,
-    )
+@cache
+def types():
+    """The types of all parts, as a society shows them."""
+    env = Society(Meadow(players=2), Open())
+    state = jax.eval_shape(env.reset, sociarium.key(0), env.params())
+    view = jax.eval_shape(env.observe, state, env.params())
+    social = {f"social.{name}": getattr(view.social, name).dtype for name in SOCIAL}
+    return {"cells": view.cells.dtype, "own": view.own.dtype, **social}
 
 
 def drawn(spec, *batch, seed=0):
@@ -56,10 +67,16 @@ def drawn(spec, *batch, seed=0):
 
 
 def changes(spec, numbers, seed=1):
-    """Each declared field that can vary, and the numbers with that field drawn anew."""
+    """Each declared part that can vary, and the numbers with all of that part drawn anew.
+
+    Parts are planes, or numbers of one kind, as (field, which).
+    """
     again = drawn(spec, *numbers["own"].shape[:-1], seed=seed)
     for field, (low, high) in ranges(spec).items():
-        if (low < high).any():
-            other = np.where(again[field] == numbers[field], low, again[field])
-            other = np.where(other == numbers[field], high, other)
-            yield field, {**numbers, field: other}
+        other = np.where(again[field] == numbers[field], low, again[field])
+        other = np.where(other == numbers[field], high, other)
+        axis = PLANES.get(field, -1)
+        for which in range(low.shape[axis]):
+            part = (np.arange(low.shape[axis]) == which).reshape(-1, *[1] * (-1 - axis))
+            if (np.where(part, low < high, False)).any():
+                yield (field, which), {**numbers, field: np.where(part, other, numbers[field])}

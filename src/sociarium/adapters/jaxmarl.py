@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 
@@ -187,7 +188,7 @@ class MultiAgent:
     def _refuse_unknown(self, actions: ByAgent) -> None:
         """Raises for actions out of range, unless they are not known before a program runs."""
         given = [actions[agent] for agent in self.agents]
-        if not any(isinstance(action, jax.core.Tracer) for action in given):
+        if not any(isinstance(action, Tracer) for action in given):
             known_actions(self.world, [np.asarray(action).item() for action in given])
 
     def _stacked(self, actions: ByAgent) -> Int[Array, " players"]:
