@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -283,8 +283,22 @@ def results(name: str) -> list[str]:
         "| run | learner | seeds | steps | collective return | cooperation |",
         "|---|---|---|---|---|---|",
         *[_result(*each) for each in rows if each[1]["state"] != "not begun"],
+        "",
+        _made_by(row for _, row in rows if row["state"] != "not begun"),
     ]
     return [*lines, "", f"Not begun: {'; '.join(waiting)}."] if waiting else lines
+
+
+def _made_by(rows: Iterable[dict[str, Any]]) -> str:
+    """Which version of the networks made these results; each if they are of several."""
+    made = [(row.get("run") or row["world"], row["network_version"]) for row in rows]
+    versions = sorted({version for _, version in made})
+    named = [
+        f"Version {version} of the networks" + (f" ({', '.join(runs)})" if versions[1:] else "")
+        for version in versions
+        for runs in [[f"`{run}`" for run, by in made if by == version]]
+    ]
+    return f"{'; '.join(named)}: see [training](training.md#versions-of-the-networks)."
 
 
 def _waiting(cells: list[Cell], rows: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
@@ -323,6 +337,8 @@ def verdicts() -> list[str]:
         f"| world | {' | '.join(map(str, DISCOUNTS))} |",
         f"|---|{'---|' * len(DISCOUNTS)}",
         *[_by_discount(name, row) for name, row in rows.items()],
+        "",
+        _made_by(rows.values()),
     ]
     return [*lines, "", f"Not measured yet: {', '.join(missing)}."] if missing else lines
 

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.arena.lanes import Lanes
 from sociarium.charters.clauses import Clause
 from sociarium.charters.contract import Contract
 from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.conformance import CLAUSES
+from sociarium.core.environment import STAY, lawful
 from sociarium.core.errors import ContractBroken, UnknownName
 from tests.families import WORLDS, in_ci
 from tests.toys.meadow import Meadow
@@ -175,3 +177,32 @@ def test_the_suite_names_the_broken_clause():
 def test_a_clause_that_is_skipped_must_exist():
     with pytest.raises(UnknownName, match="jit equals eager"):
         sociarium.check(Meadow(), skip={"jit equals eagre"})
+
+
+class Clamped(Meadow):
+    """Looks actions up in a table, where JAX takes the last row for all beyond it."""
+
+    def step(self, key, state, actions, params):
+        table = jnp.arange(len(self.actions))
+        return super().step(key, state, table.at[actions].get(mode="clip"), params)
+
+
+def test_the_suite_finds_a_world_that_plays_actions_out_of_range():
+    with pytest.raises(ContractBroken, match="out of range is stay"):
+        sociarium.check(Clamped(), steps=20, skip={EAGER})
+
+
+def test_what_is_out_of_range_or_illegal_becomes_stay():
+    legal = jnp.array([[True, True, False]] * 6)
+    actions = jnp.array([-1, 3, 99, 2**31 - 1, 2, 1])
+    assert lawful(actions, legal).tolist() == [STAY] * 5 + [1]
+    assert lawful(actions, jnp.ones((6, 3), bool)).tolist() == [STAY] * 4 + [2, 1]
+
+
+def test_lanes_take_what_is_out_of_range_for_staying():
+    lanes = Lanes(sociarium.make("coins-v0+contract?rounds=1&words=2"), 2)
+    params = lanes.env.params(deliberation=0)
+    start, step = lanes.start(sociarium.key(0), params), jax.jit(lanes.step)
+    strange = jnp.array([[-1, 10**6], [len(lanes.env.actions), -(2**31)]])
+    found, wanted = (step(start, actions, params) for actions in (strange, 0 * strange))
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), found, wanted))

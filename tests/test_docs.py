@@ -1,6 +1,7 @@
 """The documentation says what the code does."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -54,6 +55,14 @@ def test_the_pages_on_learners_say_what_is_stored(name, generate):
     stored = (ROOT / "docs" / name).read_text()
     assert "<!-- table: " in stored
     assert stored == generate.filled(stored), "run `python docs/generate.py --pages`"
+
+
+def test_stored_results_say_which_version_of_the_networks_made_them():
+    kept = [*DOCS.glob("results/*/*/manifest.json"), *DOCS.glob("dilemmas/*.json")]
+    assert len(kept) > 20
+    assert {json.loads(file.read_text())["network_version"] for file in kept} == {1}
+    for name, studies in (("results.md", 3), ("dilemmas.md", 1)):
+        assert (DOCS / name).read_text().count("Version 1 of the networks") == studies
 
 
 def test_the_index_of_worlds_is_up_to_date(generate):

@@ -99,6 +99,20 @@ def test_scripts_sit_in_the_other_seats():
     assert [frame.shape for frame in idle.render()] == [(256, 176, 3)] * 2
 
 
+def test_actions_out_of_range_are_refused():
+    meadow = Meadow(players=2)
+    alone, envs = Focal(meadow), FocalVector(meadow, 2)
+    alone.reset(seed=0)
+    envs.reset(seed=0)
+    for action in (-1, 7, 10**12):
+        with pytest.raises(BadArgument, match=rf"0\.\.6 \(stay .*given \[{action}\]"):
+            alone.step(action)
+        with pytest.raises(BadArgument, match=rf"0\.\.6 \(stay .*given \[0, {action}\]"):
+            envs.step(np.array([0, action]))
+    with pytest.raises(BadArgument, match=r"2 actions are needed; given 1"):
+        envs.step(np.array([0]))
+
+
 def test_wrong_seats_are_refused():
     with pytest.raises(BadArgument, match="need as many players; given 2"):
         Focal(world("clean_up-v0"), seats="random*2")

@@ -12,7 +12,7 @@ from sociarium.adapters import jaxmarl as adapter
 from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.arena.observers import Codes, Flat, FrameStack, LastAction, OneHot
 from sociarium.core.environment import STAY
-from sociarium.core.errors import UnknownName
+from sociarium.core.errors import BadArgument, UnknownName
 from tests.adapters.ippo import make_train
 from tests.adapters.worlds import Siesta, every_world, world
 from tests.toys.meadow import Meadow
@@ -117,6 +117,21 @@ def test_rewards_can_be_those_of_the_reference():
     assert adapter.wanted(points, "times_players").tolist() == [3, -6, 12]
     with pytest.raises(UnknownName, match="mean"):
         MultiAgent("coins-v0", reward="men")
+
+
+def test_actions_out_of_range_are_refused_and_inside_a_program_they_stay(meadow):
+    env = MultiAgent(meadow, observe=lambda env: LastAction(Codes(env)))
+    key = jax.random.PRNGKey(0)
+    _, state = env.reset(key)
+    strange = {"agent_0": jnp.int32(-1), "agent_1": jnp.int32(7)}
+    for step in (env.step, env.step_env):
+        with pytest.raises(BadArgument, match=r"0\.\.6 \(stay .*given \[-1, 7\]"):
+            step(key, state, strange)
+    step = jax.jit(env.step_env)
+    found, wanted = (
+        step(key, state, actions) for actions in (strange, dict.fromkeys(strange, jnp.int32(STAY)))
+    )
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), found, wanted))
 
 
 def test_a_player_out_of_play_may_only_stay():

@@ -84,6 +84,15 @@ def test_a_map_can_be_rendered_in_both_modes():
         Parallel(world("coins-v0"), render_mode="human")
 
 
+@pytest.mark.parametrize("action", [-1, 7, 99])
+def test_actions_out_of_range_are_refused(action):
+    env = Parallel(world("coins-v0"))
+    env.reset(seed=0)
+    with pytest.raises(BadArgument, match=rf"0\.\.6 \(stay .*given \[0, {action}\]"):
+        env.step({"player_0": 0, "player_1": action})
+    env.step({"player_0": 0, "player_1": np.int64(6)})
+
+
 def test_actions_of_all_agents_are_needed():
     env = Parallel(world("coins-v0"))
     env.reset(seed=0)

@@ -16,9 +16,12 @@ from sociarium.arena.observers import (
     OneHot,
     Rgb,
 )
+from sociarium.charters.open import Open
+from sociarium.charters.society import Society
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.views import pixels
+from tests import sights
 from tests.toys.meadow import Meadow
 
 STACKS = {
@@ -197,3 +200,59 @@ def test_wrong_arguments_are_refused(meadow):
         FrameStack(OneHot(meadow), 0)
     with pytest.raises(BadArgument, match="at least 4 pixels"):
         Rgb(meadow, 2)
+
+
+@pytest.fixture(scope="module")
+def society():
+    """Two who can connect, so that each sees through the other's window, and speak."""
+    return Society(Meadow(players=2), Open(), words=2)
+
+
+TOLD = {
+    "codes": Codes,
+    "one-hot": OneHot,
+    "flat": lambda env: LastAction(Flat(AgentId(OneHot(env)))),
+    "stack": lambda env: FrameStack(Codes(env), 2),
+}
+
+
+@pytest.mark.parametrize("make", TOLD.values(), ids=TOLD.keys())
+def test_everything_a_society_tells_is_shown(make, society):
+    see, spec = make(society), society.view_spec
+    numbers = sights.drawn(spec, 3, society.players)
+    look = jax.jit(lambda view: see.look(view, see.begin(view)))
+    before = np.asarray(look(sights.as_view(numbers)))
+    assert before.shape == (3, society.players, *see.shape) and before.dtype == see.dtype
+    assert see.low <= before.min() and before.max() <= see.high
+    assert len(set(see.channels)) == len(see.channels) == see.shape[-1]
+    shown = {}
+    for (field, which), other in sights.changes(spec, numbers):
+        after = np.asarray(look(sights.as_view(other)))
+        assert (before != after).reshape(3 * society.players, -1).any(1).all(), (field, which)
+        shown[field] = which
+    assert tuple(shown) == tuple(field for field in sights.FIELDS if field != "own")
+
+
+def test_codes_of_a_society_are_the_numbers_it_tells(society):
+    see, spec = Codes(society), society.view_spec
+    numbers = sights.drawn(spec, society.players)
+    seen = np.asarray(see.look(sights.as_view(numbers), ()))
+    shown = dict(zip(see.channels, np.moveaxis(seen, -1, 0), strict=True))
+    group = [tie.name for tie in spec.social.ties].index("group")
+    for player in range(society.players):
+        assert (shown["society: member"][player] == numbers["social.own"][player, 0]).all()
+        for contact in range(2):
+            told = numbers["social.ties"][player, contact, group]
+            assert (shown[f"contact {contact}: group"][player] == told).all()
+        ahead, right, turned = numbers["social.offsets"][player, 0]
+        assert (shown["lookout 0: cells ahead"][player] == ahead).all()
+        assert (shown["lookout 0: cells to the right"][player] == right).all()
+        assert (shown["lookout 0: turned"][player] == turned).all()
+        assert (shown["lookout 0: whose"][player] == numbers["social.lookout"][player, 0]).all()
+        window = numbers["social.windows"][player, 0, spec.plane("ground")]
+        np.testing.assert_array_equal(shown["lookout 0: ground"][player], window)
+
+
+def test_a_picture_refuses_a_society_that_it_would_leave_out(society):
+    with pytest.raises(BadArgument, match="what a society tells"):
+        Rgb(society)

@@ -13,9 +13,12 @@ from sociarium import catalogue
 from sociarium.charters.clauses import Clause
 from sociarium.charters.contract import Contract
 from sociarium.charters.none import NoCharter
+from sociarium.charters.open import Open
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.specs import seat_planes
 from sociarium.mechanics.parts import Parts
+from sociarium.mechanics.social import NOBODY
 from tests.families import FAMILIES, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
@@ -125,7 +128,38 @@ def test_words_reach_whom_they_are_said_to_in_the_next_view_and_are_gone_then():
     assert said.tolist() == [[0, 1, 0], [3, 0, 0], [0, 1, 0]]
     assert transition.events["said"].mask.tolist() == [True, True, False]
     later, _ = society.step(sociarium.key(2), after, jnp.zeros(3, jnp.int32), params)
-    assert not np.asarray(society.observe(later, params).social.ties)[..., 1].any()
+    assert not np.asarray(society.observe(later, params).social.ties)[..., -1].any()
+
+
+def told(society, state, params, name):
+    """A plane of the ties by its name, as [player, contact]."""
+    plane = [tie.name for tie in society.view_spec.social.ties].index(name)
+    return np.asarray(society.compiled("observe")(state, params).social.ties)[..., plane]
+
+
+def test_contacts_are_told_by_their_seats_and_jobs():
+    society = sociarium.make("contract_easy-v0")
+    params = society.params()
+    state = society.compiled("reset")(sociarium.key(0), params)
+    assert told(society, state, params, "seat").tolist() == [[1, 2, 3, 4]] * 4
+    job = next(tie for tie in society.view_spec.social.ties if tie.name == "job")
+    assert job.codes == ("none", "carpenter", "miner")
+    assert told(society, state, params, "job").tolist() == [[1, 1, 2, 2]] * 4
+
+
+def test_no_two_contacts_have_the_same_seat_however_many_there_are():
+    for seats in (2, 255, 256, 300, 65_536, 1_000_000):
+        planes = seat_planes(seats)
+        sizes = [len(plane.codes) for plane in planes]
+        assert max(sizes) <= 256
+        codes = np.stack([np.arange(seats + 1) >> 8 * place & 0xFF for place in range(len(planes))])
+        assert (codes.max(1) < sizes).all() and len(np.unique(codes, axis=1).T) == seats + 1
+    society = Society(Meadow(players=300), Open())
+    near = jnp.full((300, 8), NOBODY).at[:, 0].set(jnp.arange(300)[::-1])
+    whom = np.asarray(near)
+    own = jnp.zeros((300, 0), jnp.int16)
+    low, high = np.moveaxis(np.asarray(society._identity(own, near)), -1, 0).astype(int)
+    np.testing.assert_array_equal(low + 256 * high - 1, whom)
 
 
 def test_nobody_speaks_to_itself():

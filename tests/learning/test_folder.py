@@ -22,6 +22,7 @@ from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingE
 from sociarium.core.manifest import plain, read_manifest
 from sociarium.learning import folder
 from sociarium.learning.folder import RunFolder, read_metrics
+from sociarium.networks import stored
 
 
 class Torso(enum.Enum):
@@ -84,6 +85,17 @@ def test_the_manifest_says_what_the_run_is(run):
     assert manifest["finished"] is False
     assert manifest["started"] == manifest["updated"]
     assert manifest["started"].endswith("+00:00")
+
+
+@pytest.mark.parametrize("version", [1, None])
+def test_a_run_of_another_version_of_the_networks_does_not_go_on(run, version):
+    manifest = run.manifest
+    assert manifest["network_version"] == stored.NETWORK_VERSION
+    run.expect(manifest["config"])
+    (run.path / "manifest.json").write_text(json.dumps({**manifest, "network_version": version}))
+    for go_on in (lambda: run.expect(manifest["config"]), lambda: run.resume(0)):
+        with pytest.raises(BadArgument, match=r"version( 1)? of the networks"):
+            go_on()
 
 
 def test_the_manifest_knows_the_commit_of_the_working_directory(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from sociarium.learning import checkpoints, training
 from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import read_metrics
 from sociarium.learning.training import Plan, Training, plan_of, train
+from sociarium.networks import stored
 from tests.learning.runs import EACH, LONG, ROOT, environment, small
 
 PROGRAM = [sys.executable, "-m", "tests.learning.runs"]
@@ -167,6 +168,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(what, tmp_path, whole, monk
     monkeypatch.undo()
     newest = checkpoints.latest(tmp_path / "run" / "checkpoints")
     assert newest is not None and 0 < checkpoints.about(newest)["updates"] < 6
+    assert checkpoints.about(newest)["network_version"] == stored.NETWORK_VERSION
     assert train(small(), tmp_path / "run", resume=True, checkpoint_every=0.0, tensorboard=False)
     assert files(tmp_path / "run") == files(whole)
 

@@ -60,7 +60,7 @@ def test_its_page_says_what_it_sees_and_does(file):
     page = json.loads(file.with_suffix(".json").read_text())
     assert page["world"] == "echo-v0" and page["players"] == 2
     assert page["actions"] == ["stay", "red", "green", "blue"]
-    assert page["view"]["own"] == [{"name": "colour", "low": 0, "high": 3}]
+    assert page["view"]["own"] == [{"name": "colour", "low": 0, "high": 3, "told": []}]
     assert page["format"] == stored.FORMAT and page["seed"] == 3 and page["steps"] == 1000
     assert sorted(f.name for f in file.parent.iterdir()) == ["seed-3.json", "seed-3.safetensors"]
 
@@ -112,6 +112,18 @@ def test_another_format_is_named(file):
     page = json.loads(file.with_suffix(".json").read_text())
     file.with_suffix(".json").write_text(json.dumps({**page, "format": 99}))
     with pytest.raises(CannotRead, match="format 99"):
+        stored.load(file, world())
+
+
+@pytest.mark.parametrize("version", [None, 1, stored.NETWORK_VERSION + 1])
+def test_weights_of_another_version_of_the_networks_are_refused(file, version):
+    page = json.loads(file.with_suffix(".json").read_text())
+    assert page["network_version"] == stored.NETWORK_VERSION
+    page.pop("network_version")
+    page |= {"network_version": version} if version else {}
+    file.with_suffix(".json").write_text(json.dumps(page))
+    made_by = "an unknown version" if version is None else f"version {version}"
+    with pytest.raises(CannotRead, match=rf"{made_by} of the networks.*train"):
         stored.load(file, world())
 
 

@@ -82,7 +82,8 @@ class Focal(gymnasium.Env[Any, Any]):
     def step(self, action: SupportsInt) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays the focal seat's action beside everybody else's."""
         assert self.moment is not None, "reset the environment first"
-        actions = jnp.full(self.table.env.players, int(action), jnp.int32)
+        (known,) = tables.known_actions(self.table.env, [action])
+        actions = jnp.full(self.table.env.players, known, jnp.int32)
         self.moment, seen, outcome = tables.step(self.table, self.moment, actions, self.params)
         reward = float(outcome.reward[self.seat])
         ends = bool(outcome.terminated), bool(outcome.truncated)
@@ -160,7 +161,9 @@ class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Plays the focal seat's action in every lane."""
         assert self.session is not None, "reset the environment first"
-        chosen = jnp.asarray(actions, jnp.int32)
+        if np.shape(actions) != (self.num_envs,):
+            raise BadArgument(f"{self.num_envs} actions are needed; given {np.size(actions)}")
+        chosen = jnp.asarray(tables.known_actions(self.table.env, actions))
         self.session, seen, last, outcome = _step(self.table, self.session, chosen, self.params)
         reward, terminated, truncated = _copied(outcome)
         ended = terminated | truncated

@@ -15,12 +15,15 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 
 from sociarium import catalogue
+from sociarium.adapters.table import known_actions
 from sociarium.arena.observers import Observe, OneHot
-from sociarium.core.environment import Environment, Transition
+from sociarium.core.environment import STAY, Environment, Transition
 from sociarium.core.errors import UnknownName
 from sociarium.core.random import PCG4D
 
@@ -102,11 +105,21 @@ class MultiAgent:
         state = State(world, self.observer.begin(view), jnp.bool_(False), jnp.int32(0))
         return self._by_agent(self.observer.look(view, state.memory)), state
 
-    @partial(jax.jit, static_argnums=0)
     def step(
         self, key: Array, state: State, actions: ByAgent, reset_state: State | None = None
     ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
-        """A step that begins anew where the episode ends, from `reset_state` if it is given."""
+        """A step that begins anew where the episode ends, from `reset_state` if it is given.
+
+        Actions out of range are refused; inside a compiled program, where that is not possible,
+        they do what `stay` does.
+        """
+        self._refuse_unknown(actions)
+        return self._step(key, state, actions, reset_state)
+
+    @partial(jax.jit, static_argnums=0)
+    def _step(
+        self, key: Array, state: State, actions: ByAgent, reset_state: State | None
+    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
         k_step, k_reset = jax.random.split(_fast(key))
         chosen = self._stacked(actions)
         world, transition = self.world.step(k_step, state.world, chosen, self.params)
@@ -123,11 +136,17 @@ class MultiAgent:
         )
         return self._by_agent(self.observer.look(view, after.memory)), after, *gains
 
-    @partial(jax.jit, static_argnums=0)
     def step_env(
         self, key: Array, state: State, actions: ByAgent
     ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
-        """A step that leaves an ended episode as it is."""
+        """A step that leaves an ended episode as it is; actions as in `step`."""
+        self._refuse_unknown(actions)
+        return self._step_env(key, state, actions)
+
+    @partial(jax.jit, static_argnums=0)
+    def _step_env(
+        self, key: Array, state: State, actions: ByAgent
+    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
         chosen = self._stacked(actions)
         world, transition = self.world.step(_fast(key), state.world, chosen, self.params)
         view = self.world.observe(world, self.params)
@@ -166,9 +185,16 @@ class MultiAgent:
         words = jax.random.key_data(key)[None]
         return jax.tree.map(lambda x: x[0], self._starts(wanted, words))
 
+    def _refuse_unknown(self, actions: ByAgent) -> None:
+        """Raises for actions out of range, unless they are not known before a program runs."""
+        given = [actions[agent] for agent in self.agents]
+        if not any(isinstance(action, Tracer) for action in given):
+            known_actions(self.world, [np.asarray(action).item() for action in given])
+
     def _stacked(self, actions: ByAgent) -> Int[Array, " players"]:
         chosen = jnp.stack([jnp.asarray(actions[agent]) for agent in self.agents])
-        return chosen.reshape(self.num_agents).astype(jnp.int32)
+        chosen = chosen.reshape(self.num_agents).astype(jnp.int32)
+        return jnp.where((chosen >= 0) & (chosen < len(self.world.actions)), chosen, STAY)
 
     def _by_agent(self, arrays: Shaped[Array, "players ..."]) -> ByAgent:
         return {agent: arrays[seat] for seat, agent in enumerate(self.agents)}

@@ -103,7 +103,8 @@ class Parallel(ParallelEnv[str, Observation, Any]):
             return {}, {}, {}, {}, {}
         if set(actions) != set(self.agents):
             raise BadArgument(f"actions are needed of {self.agents}; given {sorted(actions)}")
-        chosen = jnp.array([int(actions[agent]) for agent in self.agents], jnp.int32)
+        given = [actions[agent] for agent in self.agents]
+        chosen = jnp.asarray(tables.known_actions(self.table.env, given))
         self.moment, seen, outcome = tables.step(self.table, self.moment, chosen, self.params)
         observations = self._observations(seen)
         rewards = dict(zip(self.agents, np.asarray(outcome.reward).tolist(), strict=True))

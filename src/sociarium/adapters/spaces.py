@@ -2,8 +2,10 @@
 
 import numpy as np
 from gymnasium import spaces
+from jaxtyping import UInt8
 
 from sociarium.adapters.table import Table
+from sociarium.core.specs import PlaneSpec, ViewSpec
 
 
 def shown(table: Table) -> spaces.Space:
@@ -12,15 +14,38 @@ def shown(table: Table) -> spaces.Space:
     if observer is not None:
         dtype = observer.dtype.type
         return spaces.Box(dtype(observer.low), dtype(observer.high), observer.shape, dtype)
-    highest = np.array([len(plane.codes) - 1 for plane in spec.planes], np.uint8)
-    shape = (len(spec.planes), spec.rows, spec.cols)
-    high = np.broadcast_to(highest[:, None, None], shape)
-    cells = spaces.Box(np.zeros(shape, np.uint8), high, dtype=np.uint8)
-    if not spec.own:
-        return spaces.Dict({"cells": cells})
-    low, high = ([getattr(n, bound) for n in spec.own] for bound in ("low", "high"))
-    own = spaces.Box(np.array(low, np.int16), np.array(high, np.int16), dtype=np.int16)
-    return spaces.Dict({"cells": cells, "own": own})
+    return spaces.Dict({name: space for name, space in _parts(spec).items() if space.low.size})
+
+
+def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
+    """The parts of a view with the bounds that its spec declares."""
+    planes, window = _highest(spec.planes), (len(spec.planes), spec.rows, spec.cols)
+    cells = np.broadcast_to(planes[:, None, None], window)
+    own = np.array([(n.low, n.high) for n in spec.own], np.int16).reshape(-1, 2)
+    parts = {"cells": _codes(cells), "own": spaces.Box(own[:, 0], own[:, 1], dtype=np.int16)}
+    told = spec.social
+    if told is None:
+        return parts
+    ties = np.broadcast_to(_highest(told.ties), (told.contacts, len(told.ties)))
+    far = np.tile(np.array([told.far, told.far, 3], np.int16), (told.lookouts, 1))
+    near = np.tile(np.array([-told.far, -told.far, 0], np.int16), (told.lookouts, 1))
+    return parts | {
+        "social_own": _codes(_highest(told.own)),
+        "social_ties": _codes(ties),
+        "social_lookout": spaces.Box(0, told.seats, (told.lookouts,), np.int32),
+        "social_offsets": spaces.Box(near, far, dtype=np.int16),
+        "social_windows": _codes(np.broadcast_to(cells, (told.lookouts, *window))),
+    }
+
+
+def _codes(highest: UInt8[np.ndarray, "..."]) -> spaces.Box:
+    """Codes from 0 up to these."""
+    return spaces.Box(np.zeros_like(highest), highest, dtype=np.uint8)
+
+
+def _highest(planes: tuple[PlaneSpec, ...]) -> UInt8[np.ndarray, " planes"]:
+    """The highest code of each plane."""
+    return np.array([len(plane.codes) - 1 for plane in planes], np.uint8)
 
 
 def done(table: Table) -> spaces.Discrete:

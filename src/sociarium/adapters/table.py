@@ -1,8 +1,9 @@
 """A world to sit down at from outside: what is shown, who else plays, and one step at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, SupportsInt
 
 import equinox as eqx
 import jax
@@ -56,11 +57,19 @@ class Table:
         return () if self.observer is None else self.observer.after(view, actions, ended, memory)
 
     def look(self, view: View, memory: Any) -> Any:
-        """What the players are shown: an array, or the codes and the own numbers, if any."""
+        """What the players are shown: an array, or all parts of the view that are not empty."""
         if self.observer is not None:
             return self.observer.look(view, memory)
-        own = {"own": view.own} if self.env.view_spec.own else {}
-        return {"cells": view.cells, **own}
+        parts = {"cells": view.cells, "own": view.own}
+        if view.social is not None:
+            parts |= {
+                "social_own": view.social.own,
+                "social_ties": view.social.ties,
+                "social_lookout": view.social.lookout.astype(jnp.int32),
+                "social_offsets": view.social.offsets,
+                "social_windows": view.social.windows,
+            }
+        return {name: part for name, part in parts.items() if part.size}
 
     def render(self, state: Any, params: Any, mode: str | None) -> Any:
         """The whole map, as pixels or as text."""
@@ -97,6 +106,20 @@ def table(
         )
     chairs = (*others[:focal], roster.Seat("random"), *others[focal:])
     return Table(env, observe, focal, chairs)
+
+
+def known_actions(
+    env: Environment[Any, Any], actions: Sequence[SupportsInt] | Int[np.ndarray, " n"]
+) -> Int[np.ndarray, " n"]:
+    """The actions, if they are all among those of the environment."""
+    given = [int(action) for action in actions]
+    last = len(env.actions) - 1
+    if any(not 0 <= action <= last for action in given):
+        raise BadArgument(
+            f"actions of {env.id or type(env).__name__} are 0..{last} ({env.actions[0]} to "
+            f"{env.actions[last]}); given {given}"
+        )
+    return np.array(given, np.int32)
 
 
 def known(render_mode: str | None) -> str | None:

@@ -6,26 +6,29 @@
     memory = see.after(view, actions, ended, memory)      # after a step; ended lanes begin anew
 
 Observers are pure, take any leading axes, and remember codes rather than floats: a learner may
-store views and memories and look at them again inside its loss.
+store views and memories and look at them again inside its loss. What a society tells has channels
+too: codes about oneself and about each contact, and the windows of others, cell by cell.
 """
 
 import abc
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Shaped, UInt8
 
-from sociarium.core.environment import Environment, View
+from sociarium.core.environment import Environment, Social, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.scene import Scene
-from sociarium.core.specs import ViewSpec
+from sociarium.core.specs import PlaneSpec, ViewSpec
 from sociarium.mechanics.layout import merged
 from sociarium.views import people, pixels, sprites
+
+MOST_HOT = 16  # codes of a society's plane that have a channel each; more are shown by their number
 
 
 class Observer(abc.ABC):
@@ -68,67 +71,150 @@ class Observer(abc.ABC):
 Observe = Callable[[Environment[Any, Any]], Observer]  # how an adapter is told what to show
 
 
+class Told(NamedTuple):
+    """Numbers of one kind that a society tells each player, one for each of `names`."""
+
+    names: tuple[str, ...]
+    low: int
+    high: int
+    read: Callable[[Social], Shaped[Array, "*batch players numbers"]]
+    codes: tuple[str, ...] = ()  # what they mean, if they are codes
+
+
+def _told(spec: ViewSpec) -> list[Told]:
+    """Everything that a society tells but the windows of others; nothing in a bare world."""
+    told = spec.social
+    if told is None:
+        return []
+    contacts = [f"contact {number}" for number in range(told.contacts)]
+    lookouts = [f"lookout {number}" for number in range(told.lookouts)]
+
+    def codes(of: list[str], plane: PlaneSpec, read: Callable[[Social], Array]) -> Told:
+        names = tuple(f"{name}: {plane.name}" for name in of)
+        return Told(names, 0, len(plane.codes) - 1, read, plane.codes)
+
+    def place(axis: int, name: str, low: int, high: int) -> Told:
+        names = tuple(f"{lookout}: {name}" for lookout in lookouts)
+        return Told(names, low, high, lambda social: social.offsets[..., axis])
+
+    every = [
+        *(
+            codes(["society"], plane, lambda social, at=at: social.own[..., at : at + 1])
+            for at, plane in enumerate(told.own)
+        ),
+        *(
+            codes(contacts, plane, lambda social, at=at: social.ties[..., at])
+            for at, plane in enumerate(told.ties)
+        ),
+        Told(
+            tuple(f"{at}: whose" for at in lookouts), 0, told.seats, lambda social: social.lookout
+        ),
+        place(0, "cells ahead", -told.far, told.far),
+        place(1, "cells to the right", -told.far, told.far),
+        place(2, "turned", 0, 3),
+    ]
+    return [kind for kind in every if kind.names]
+
+
+def _through_lookouts(spec: ViewSpec, channels: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a window's channels, once for each window of another that is shown."""
+    lookouts = spec.social.lookouts if spec.social else 0
+    return tuple(f"lookout {number}: {name}" for number in range(lookouts) for name in channels)
+
+
 class Codes(Observer):
-    """The view as one int16 array: a channel for each plane, then one for each own number."""
+    """The view as one array of whole numbers: a channel for each plane and each own number.
+
+    In a society, one for each number that it tells and for each plane of the windows of others. It
+    is int16, or int32 where there are more seats than that can name.
+    """
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         spec = env.view_spec
-        self.env = env
-        self.channels = tuple(named.name for named in (*spec.planes, *spec.own))
+        self.env, self.told = env, _told(spec)
+        planes = tuple(plane.name for plane in spec.planes)
+        own = tuple(number.name for number in spec.own)
+        told = tuple(name for kind in self.told for name in kind.names)
+        self.channels = (*planes, *own, *told, *_through_lookouts(spec, planes))
         self.shape = (spec.rows, spec.cols, len(self.channels))
-        self.dtype = np.dtype(np.int16)
-        self.low = min([0, *(number.low for number in spec.own)])
+        numbers = (*spec.own, *self.told)
+        self.low = min([0, *(number.low for number in numbers)])
         codes = (len(plane.codes) - 1 for plane in spec.planes)
-        self.high = max([*codes, *(number.high for number in spec.own)])
+        self.high = max([*codes, *(number.high for number in numbers)])
+        fits = self.high <= np.iinfo(np.int16).max
+        self.dtype = np.dtype(np.int16 if fits else np.int32)
 
     def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
-        """Planes last; an own number is the same in every cell."""
-        cells = jnp.moveaxis(view.cells, -3, -1).astype(jnp.int16)
-        return jnp.concatenate([cells, _everywhere(view.own, self.shape)], axis=-1)
+        """Planes last; a number is the same in every cell."""
+        shown = [_cells_last(view.cells), _everywhere(view.own, self.shape)]
+        if view.social is not None:
+            told = [kind.read(view.social) for kind in self.told]
+            shown += [_everywhere(numbers, self.shape) for numbers in told]
+            shown.append(_side_by_side(_cells_last(view.social.windows)))
+        return jnp.concatenate([part.astype(self.dtype) for part in shown], axis=-1)
 
 
 class OneHot(Observer):
     """A float channel for each code but 0 of the chosen planes, then one for each own number.
 
     Own numbers are shown as the signed logarithm of 1 plus their size, scaled by their range to at
-    most 1. A player out of play is shown zeros but for its own numbers.
+    most 1. A player out of play is shown zeros but for its own numbers. What a society tells
+    follows: a channel for each code but 0, or for the number itself, scaled by its range, where it
+    is no code or has more than 16 of them; then the chosen planes of others' windows.
     """
 
     def __init__(self, env: Environment[Any, Any], planes: tuple[str, ...] | None = None) -> None:
         """`planes` are names from the view spec; all of them if not given."""
         spec = env.view_spec
         known = tuple(plane.name for plane in spec.planes)
-        self.env = env
+        self.env, self.told = env, _told(spec)
         self.planes = known if planes is None else planes
         for name in self.planes:
             if name not in known:
                 raise UnknownName("plane", name, known)
         codes = [spec.planes[spec.plane(name)].codes[1:] for name in self.planes]
-        hot = [
+        hot = tuple(
             f"{name}: {code}"
             for name, kinds in zip(self.planes, codes, strict=True)
             for code in kinds
-        ]
+        )
         self.counts = tuple(len(kinds) for kinds in codes)
-        self.channels = (*hot, *(number.name for number in spec.own))
+        told = [
+            f"{name}: {code}" if code else name
+            for kind in self.told
+            for name in kind.names
+            for code in (kind.codes[1:] if _is_hot(kind) else ("",))
+        ]
+        own = (number.name for number in spec.own)
+        self.channels = (*hot, *own, *told, *_through_lookouts(spec, hot))
         self.shape = (spec.rows, spec.cols, len(self.channels))
         self.dtype = np.dtype(np.float32)
-        self.low = min([0.0, *(-1.0 for number in spec.own if number.low < 0)])
+        numbers = (*spec.own, *self.told)
+        self.low = min([0.0, *(-1.0 for number in numbers if number.low < 0)])
         self.high = 1.0
         extent = [max(abs(number.low), abs(number.high), 1) for number in spec.own]
         self.scale = np.array([1 / math.log1p(most) for most in extent], np.float32)
 
     def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
         """Planes of zeros and ones, then own numbers, the same in every cell."""
-        spec = self.env.view_spec
-        hot = [
-            jax.nn.one_hot(view.cells[..., spec.plane(name), :, :].astype(jnp.int32) - 1, count)
-            for name, count in zip(self.planes, self.counts, strict=True)
-        ]
         own = view.own.astype(jnp.float32)
         scale = jnp.broadcast_to(jnp.asarray(self.scale), own.shape)
         own = jnp.sign(own) * jnp.log1p(jnp.abs(own)) * scale
-        return jnp.concatenate([*hot, _everywhere(own, self.shape)], axis=-1)
+        shown = [*self._hot(view.cells), _everywhere(own, self.shape)]
+        if view.social is not None:
+            told = [_as_channels(kind, kind.read(view.social)) for kind in self.told]
+            shown += [_everywhere(channels, self.shape) for channels in told]
+            windows = self._hot(view.social.windows)
+            shown += [_side_by_side(jnp.concatenate(windows, -1))] if windows else []
+        return jnp.concatenate(shown, axis=-1)
+
+    def _hot(self, cells: UInt8[Array, "*batch planes rows cols"]) -> list[Shaped[Array, "..."]]:
+        """The chosen planes as zeros and ones, the codes of each last."""
+        spec = self.env.view_spec
+        return [
+            jax.nn.one_hot(cells[..., spec.plane(name), :, :].astype(jnp.int32) - 1, count)
+            for name, count in zip(self.planes, self.counts, strict=True)
+        ]
 
 
 class Extended(Observer):
@@ -248,6 +334,11 @@ class Rgb(Observer):
         if size < pixels.LEAST:
             raise BadArgument(f"a cell needs at least {pixels.LEAST} pixels; given {size}")
         spec = env.view_spec
+        if spec.social is not None:
+            raise BadArgument(
+                f"{env.id or type(env).__name__} is a society: this picture would leave out what a "
+                "society tells; use Codes or OneHot"
+            )
         hidden = {plane.name for plane in spec.planes} - {"ground", "occupant", "seat", "beam"}
         if hidden:
             raise BadArgument(
@@ -298,6 +389,34 @@ def _everywhere(
     *batch, count = numbers.shape
     spread = numbers.reshape(*batch, *(1,) * (len(shape) - 1), count)
     return jnp.broadcast_to(spread, (*batch, *shape[:-1], count))
+
+
+def _cells_last(cells: UInt8[Array, "*batch planes rows cols"]) -> UInt8[Array, "..."]:
+    """Cells with their planes as channels."""
+    return jnp.moveaxis(cells, -3, -1)
+
+
+def _side_by_side(
+    windows: Shaped[Array, "*batch lookouts rows cols channels"],
+) -> Shaped[Array, "*batch rows cols all_channels"]:
+    """Windows of others as channels of one's own, window after window."""
+    last = jnp.moveaxis(windows, -4, -2)
+    return last.reshape(*last.shape[:-2], -1)
+
+
+def _is_hot(kind: Told) -> bool:
+    """Whether each of its codes but 0 has a channel."""
+    return 0 < len(kind.codes) <= MOST_HOT
+
+
+def _as_channels(
+    kind: Told, numbers: Shaped[Array, "*batch players numbers"]
+) -> Shaped[Array, "*batch players channels"]:
+    """Numbers that a society tells as zeros and ones, or scaled by their range."""
+    if not _is_hot(kind):
+        return numbers.astype(jnp.float32) / max(kind.high, 1)
+    hot = jax.nn.one_hot(numbers.astype(jnp.int32) - 1, kind.high)
+    return hot.reshape(*hot.shape[:-2], -1)
 
 
 def _to_rank(by_player: Int[Array, " players"], rank: int) -> Int[Array, "..."]:

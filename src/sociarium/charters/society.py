@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int, Int16, Key, UInt8
 
 from sociarium.charters.charter import NONE, Charter
 from sociarium.charters.clauses import Clause
@@ -32,7 +32,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
-from sociarium.core.specs import PlaneSpec, SocialSpec
+from sociarium.core.specs import PlaneSpec, SocialSpec, seat_planes
 from sociarium.mechanics import contacts, turning
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
@@ -104,13 +104,19 @@ class Society(Environment[SocietyState, SocietyParams]):
             *(clause.event_spec for clause in self.clauses),
         )
         self.gauge_specs = (*world.gauge_specs, *self.charter.gauge_specs)
+        self.seat_planes = seat_planes(self.players)
+        self.told = [number for number, own in enumerate(world.view_spec.own) if own.told]
+        named = [world.view_spec.own[number] for number in self.told]
+        identity = (*self.seat_planes, *(PlaneSpec(own.name, ("none", *own.told)) for own in named))
         self.view_spec = dataclasses.replace(
             world.view_spec,
             social=SocialSpec(
                 own=(*self.charter.own_specs, *self.pacts.own_specs),
-                ties=(MYSELF, *self.charter.tie_specs, *self.speech.tie_specs),
+                ties=(MYSELF, *self.charter.tie_specs, *identity, *self.speech.tie_specs),
                 contacts=len(self.charter.contacts),
                 lookouts=self.charter.lookouts,
+                seats=self.players,
+                far=max(self.map_shape),
             ),
         )
 
@@ -240,6 +246,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                     [
                         myself[..., None].astype(jnp.uint8),
                         told.ties,
+                        self._identity(view.own, whom),
                         self.speech.told(state.said, whom),
                     ],
                     -1,
@@ -251,6 +258,17 @@ class Society(Environment[SocietyState, SocietyParams]):
                 ),
             ),
         )
+
+    def _identity(
+        self, own: Int16[Array, "players own"], whom: Int[Array, "players contacts"]
+    ) -> UInt8[Array, "players contacts identity"]:
+        """Who the contacts are: the seat of each, and what the world tells about it."""
+        seat = whom + 1  # NOBODY is 0
+        columns = [seat >> 8 * place & 0xFF for place in range(len(self.seat_planes))]
+        for number in self.told:
+            value = own[:, number].astype(jnp.int32) - self.world.view_spec.own[number].low + 1
+            columns.append(jnp.where(whom == NOBODY, 0, value[whom]))
+        return jnp.stack(columns, -1).astype(jnp.uint8)
 
     def _offsets(
         self, state: SocietyState, whose: Int[Array, "players lookouts"]

@@ -135,7 +135,9 @@ def standing(cell: Cell, folder: Path) -> dict[str, Any]:
     steps = _figures(folder, "step")
     row["done"] = min(1.0, float(steps[-1]) / cell.plan.steps) if len(steps) else 0.0
     if state != "not begun":
-        row["sociarium"] = read_manifest(folder)["versions"]["sociarium"]
+        manifest = read_manifest(folder)
+        row["sociarium"] = manifest["versions"]["sociarium"]
+        row["network_version"] = manifest.get("network_version")
     if (folder / EVALUATION).exists():
         row |= json.loads((folder / EVALUATION).read_text())
     return row

@@ -20,7 +20,7 @@ from sociarium.core.errors import ContractBroken, UnknownName
 PART = 40  # steps that one program plays; the parts make up the episode
 
 CLAUSES = {
-    "names": "Action 0 is `stay`; actions, planes, events and gauges have distinct names.",
+    "names": "Action 0 is `stay`; actions, planes, ties, events and gauges have distinct names.",
     "fixed shapes": "A step keeps the structure, shapes and types of the state.",
     "declared events": "A transition holds exactly the declared events, with seats in range.",
     "known cooperation": "Cooperation, where it is defined, is made of declared events.",
@@ -29,6 +29,7 @@ CLAUSES = {
     "out of play": "Who is out of play sees code 0 everywhere in its window.",
     "stay is legal": "Everybody may always stay, so no row of `legal` is empty.",
     "illegal is stay": "An illegal action does what `stay` does.",
+    "out of range is stay": "An action below 0 or beyond the last does what `stay` does.",
     "jit equals eager": "Compiled and uncompiled steps agree bit for bit.",
     "vmap equals loop": "Each lane of a batch agrees bit for bit with the same lane alone.",
     "same key, same episode": "One key gives one start, another key another.",
@@ -204,12 +205,13 @@ def _plain(leaf: Any) -> np.ndarray:
 
 
 def _names(play: Play) -> str:
-    env = play.env
+    env, social = play.env, play.env.view_spec.social
     if env.actions[STAY] != "stay":
         return f"action 0 is {env.actions[0]!r}"
     for what, names in (
         ("actions", env.actions),
         ("planes", [plane.name for plane in env.view_spec.planes]),
+        ("ties", [plane.name for plane in social.ties] if social else []),
         ("events", [spec.name for spec in env.event_specs]),
         ("gauges", [spec.name for spec in env.gauge_specs]),
     ):
@@ -297,6 +299,12 @@ def _social_in_spec(play: Play) -> str:
             highest = int(np.asarray(getattr(seen, name))[..., index].max())
             if highest >= len(plane.codes):
                 return f"{plane.name} shows code {highest} of {plane.codes}"
+    seats, offsets = (np.asarray(x).astype(np.int64) for x in (seen.lookout, seen.offsets))
+    if seats.size and not 0 <= seats.min() <= seats.max() <= spec.seats:
+        return f"lookouts are {seats.min()}..{seats.max()}, declared 0..{spec.seats}"
+    far, turned = abs(offsets[..., :2]), offsets[..., 2]
+    if offsets.size and (far.max() > spec.far or turned.min() < 0 or turned.max() > 3):
+        return f"offsets reach {far.max()} cells and turn {turned.max()}, declared {spec.far} and 3"
     return ""
 
 
@@ -325,6 +333,22 @@ def _illegal_is_stay(play: Play) -> str:
     again, transition, _ = play.all_at_once(play.states, cleaned)
     if not same(again, play.after) or not same(transition.reward, play.transitions.reward):
         return "a step with illegal actions differs from one where their players stay"
+    return ""
+
+
+def _out_of_range_is_stay(play: Play) -> str:
+    actions = np.asarray(play.actions)
+    beyond = np.array([-1, len(play.env.actions), 2**31 - 1, -(2**31)], actions.dtype)
+    number = np.arange(actions.size).reshape(actions.shape)
+    strange = np.where(number % 3 == 0, beyond[number // 3 % 4], actions)
+    staying = np.where(number % 3 == 0, STAY, actions)
+
+    def outcome(actions: np.ndarray) -> Any:
+        step = play.all_at_once(play.states, actions)
+        return step[0], step[1].reward, {name: e.mask for name, e in step[1].events.items()}
+
+    if not same(outcome(strange), outcome(staying)):
+        return f"a step with actions such as {beyond.tolist()} differs from one with `stay`"
     return ""
 
 
@@ -431,6 +455,7 @@ _AT_THE_START = {
     "fixed shapes": _fixed_shapes,
     "known cooperation": _known_cooperation,
     "illegal is stay": _illegal_is_stay,
+    "out of range is stay": _out_of_range_is_stay,
     "jit equals eager": _jit_equals_eager,
     "vmap equals loop": _vmap_equals_loop,
     "same key, same episode": _same_key_same_episode,

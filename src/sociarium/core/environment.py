@@ -101,9 +101,10 @@ def paid(
 def lawful(
     actions: Int[Array, " players"], legal: Bool[Array, "players actions"]
 ) -> Int[Array, " players"]:
-    """The actions with every illegal one replaced by `stay`."""
-    allowed = jnp.take_along_axis(legal, actions[:, None], axis=1)[:, 0]
-    return jnp.where(allowed, actions, STAY)
+    """The actions with every one that is illegal or out of range replaced by `stay`."""
+    known = jnp.where((actions >= 0) & (actions < legal.shape[1]), actions, STAY)
+    allowed = jnp.take_along_axis(legal, known[:, None], axis=1, mode="promise_in_bounds")[:, 0]
+    return jnp.where(allowed, known, STAY)
 
 
 def settle(
@@ -168,7 +169,7 @@ class Environment(abc.ABC, Generic[State, Params]):
     def step(
         self, key: Key[Array, ""], state: State, actions: Int[Array, " players"], params: Params
     ) -> tuple[State, Transition]:
-        """The next state and what happened. Total: illegal actions do nothing."""
+        """The next state and what happened. Total: what is illegal or out of range does nothing."""
 
     @abc.abstractmethod
     def observe(self, state: State, params: Params) -> View:

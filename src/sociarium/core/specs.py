@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+BYTE = 256
 OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "facing left")
 MOST_SEATS_NAMED = 254  # with more players a view tells only that somebody stands there
 ANONYMOUS = ("nobody", "somebody")
@@ -31,24 +32,48 @@ class PlaneSpec:
 
 @dataclass(frozen=True)
 class OwnSpec:
-    """One private number: what it is and its range."""
+    """One private number: what it is and its range.
+
+    Where `told` names its values, the lowest first, a society tells it to one's contacts too.
+    """
 
     name: str
     low: int
     high: int
+    told: tuple[str, ...] = ()
+
+
+def seat_planes(seats: int) -> tuple[PlaneSpec, ...]:
+    """The planes that tell a seat, counted from 1, or nobody (0): a byte in each, lowest first.
+
+    Up to 255 seats have one plane with a name for each; however many there are, no two seats have
+    the same codes.
+    """
+    if seats < BYTE:
+        return (PlaneSpec("seat", ("nobody", *(f"seat {seat}" for seat in range(seats)))),)
+    planes, unit = [], 1
+    while unit <= seats:
+        codes = min(seats // unit, BYTE - 1) + 1
+        name = "seat from 1" if unit == 1 else f"seat from 1, times {unit}"
+        planes.append(PlaneSpec(name, tuple(str(code) for code in range(codes))))
+        unit *= BYTE
+    return tuple(planes)
 
 
 @dataclass(frozen=True)
 class SocialSpec:
     """What a player sees of its society: codes about itself and about each of its contacts.
 
-    Up to `lookouts` windows of others come beside its own.
+    Up to `lookouts` windows of others come beside its own: whose they are is one of so many
+    `seats`, and they stand at most `far` cells away along rows and columns.
     """
 
     own: tuple[PlaneSpec, ...]
     ties: tuple[PlaneSpec, ...]
     contacts: int
     lookouts: int = 0
+    seats: int = 0
+    far: int = 0
 
     @property
     def bytes_per_player(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from sociarium import catalogue
 from sociarium.learning.best_response import Response, best_responses, scripted_response
 from sociarium.metrics.bootstrap import Estimate, difference, over_episodes
+from sociarium.networks.stored import NETWORK_VERSION
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
 DISCOUNTS = (0.9, 0.99, 0.997)
@@ -105,6 +106,7 @@ class Verdict:
         return {
             "world": self.world,
             "players": self.players,
+            "network_version": NETWORK_VERSION,
             "failure": self.failure,
             "impatience": self.impatience,
             "settings": {

@@ -31,8 +31,9 @@ from sociarium.core.manifest import (
     timestamp,
     versions,
 )
+from sociarium.networks.stored import NETWORK_VERSION, another_version
 
-FIXED = ("config", "seeds", "versions", "devices", "git", "started")
+FIXED = ("config", "seeds", "versions", "network_version", "devices", "git", "started")
 METRICS, CHECKPOINTS, EVENTS = (
     "metrics.jsonl",
     "checkpoints",
@@ -90,12 +91,14 @@ class RunFolder:
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         self.own()
-        self._write_manifest({**begun(config, seeds), "resumed": []})
+        network = {"network_version": NETWORK_VERSION}
+        self._write_manifest({**begun(config, seeds), **network, "resumed": []})
         if self._draws:
             self._events = Tensorboard(self.path / EVENTS)
 
     def expect(self, config: Any) -> None:
-        """Refuses a config that is not the one the run began with."""
+        """Refuses another config, or other networks, than those the run began with."""
+        _same_network(self.path, self.manifest)
         _same(self.path, self.manifest["config"], plain(config))
 
     def resume(self, step: int, config: Any = None) -> None:
@@ -104,6 +107,7 @@ class RunFolder:
         if config is not None:
             self.expect(config)
         manifest = self.manifest
+        _same_network(self.path, manifest)
         for what, now in (("versions", versions()), ("devices", devices())):
             if manifest[what] != now:
                 change = f"{what} {manifest[what]} and goes on with {now}"
@@ -224,6 +228,11 @@ def read_end(path: str | Path) -> dict[str, np.ndarray]:
         count = known.sum(0)
         end[name] = np.where(count, total / np.maximum(count, 1), np.nan)
     return end
+
+
+def _same_network(path: Path, manifest: Mapping[str, Any]) -> None:
+    if other := another_version(manifest):
+        raise BadArgument(f"{path} holds a run {other}")
 
 
 def _same(path: Path, old: Any, new: Any) -> None:

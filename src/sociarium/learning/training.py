@@ -140,13 +140,16 @@ class Training:
     def save(self, folder: Path, keep: int) -> None:
         """A checkpoint from which training goes on bit for bit."""
         tree = (self.learners, self.window)
-        checkpoints.save(folder, self.step, tree, {"updates": self.done}, keep)
+        about = {"updates": self.done, "network_version": stored.NETWORK_VERSION}
+        checkpoints.save(folder, self.step, tree, about, keep)
 
     def restore(self, folder: Path) -> bool:
         """Goes back to the newest whole checkpoint, if there is one."""
         place = checkpoints.latest(folder)
         if place is None:
             return False
+        if other := stored.another_version(checkpoints.about(place)):
+            raise CannotRead(f"{place} was {other}")
         learners, self.window = checkpoints.load(place, (self.learners, self.window))
         self.learners = self.cohort.placed(learners)
         self.done = checkpoints.about(place)["updates"]

@@ -20,6 +20,7 @@ from sociarium.networks.actor_critic import ActorCritic, Design, actor_critic
 from sociarium.networks.q_values import QDesign, QValues, q_values
 
 FORMAT = 1
+NETWORK_VERSION = 2  # rises when networks see more or compute otherwise; 2 sees all of a society
 
 Weights = ActorCritic | QValues
 
@@ -39,6 +40,7 @@ def save(
         "actions": list(env.actions),
         "view": dataclasses.asdict(env.view_spec),
         "network": type(weights).__name__,
+        "network_version": NETWORK_VERSION,
         "design": dataclasses.asdict(design),
         "seats": 0 if design.shared else len(jax.tree.leaves(weights)[0]),
         **about,
@@ -77,6 +79,18 @@ def load(
     return jax.tree.unflatten(jax.tree.structure(like), leaves), page
 
 
+def another_version(page: Mapping[str, Any]) -> str:
+    """What is wrong with the version that a page or a manifest gives; nothing if it is this one."""
+    found = page.get("network_version")
+    if found == NETWORK_VERSION:
+        return ""
+    version = "an unknown version" if found is None else f"version {found}"
+    return (
+        f"made by {version} of the networks, and this is version {NETWORK_VERSION}: train it "
+        "again, or use the release that made it"
+    )
+
+
 def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weights:
     """A network such as the page describes."""
     spec, actions, design = env.view_spec, len(env.actions), page["design"]
@@ -103,6 +117,8 @@ def _named(tree: Any) -> dict[str, Any]:
 def _check(file: Path, page: Any, env: Environment[Any, Any], elsewhere: bool) -> None:
     if page.get("format") != FORMAT:
         raise CannotRead(f"{file} has format {page.get('format')}; this version reads {FORMAT}")
+    if other := another_version(page):
+        raise CannotRead(f"{file} was {other}")
     here = {
         "world": env.id,
         "actions": list(env.actions),

@@ -15,7 +15,7 @@ Rules
       they are not used up by it.
   R7  Whoever picks, dumps or works does so where it stood before anybody moved.
   R8  One sees the cells around oneself, what lies there (15 units look like more), who stands
-      there, one's own job and goods, and nobody else's.
+      there, one's own job and goods, and nobody else's. A charter tells the jobs of one's contacts.
   R9  Of what lies on a cell, units that somebody left are taken before those of the pile, and count
       as handed over by whoever left one of that kind there last.
   R10 The reward is the change in worth of what one holds; a job can like a kind more or less.
@@ -197,7 +197,7 @@ class Frontier(Environment[State, Params]):
             *(PlaneSpec(kind, AMOUNTS, counts=True) for kind in self.kinds),
         )
         own = (
-            OwnSpec("job", 0, max(len(self.jobs) - 1, 1)),
+            OwnSpec("job", 0, max(len(self.jobs) - 1, 1), told=self.jobs),
             *(OwnSpec(kind, 0, UNLIMITED) for kind in self.kinds),
             *((OwnSpec("energy", 0, UNLIMITED),) if self.hunger else ()),
         )
