@@ -197,11 +197,11 @@ def test_every_line_up_counts_in_a_verdict(none, half, full, words):
     assert judged(*none, half=half, full=full).failure == words
 
 
-def test_where_kindness_is_not_defined_the_verdict_says_so():
+def test_where_kindness_is_not_defined_the_verdict_is_open():
     found = judged(2, half=COOPERATES)
     found.settings["all"] = replace(setting(4, cooperator=(0, 2), defector=(0, 2)), cooperating=2)
     assert found.failure == (
-        "coordination: defecting pays beside none, cooperating pays beside half, "
+        "open: defecting pays beside none, cooperating pays beside half, "
         "kindness is not defined beside all"
     )
 

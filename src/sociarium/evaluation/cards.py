@@ -1,4 +1,4 @@
-"""Cooperation cards: what a world pays for cooperating and defecting, beside three controls.
+"""Cooperation cards: what a world pays for cooperating and defecting, beside four controls.
 
 The controls separate the dilemma from skill: *solo* plays without others, *idle* among others who
 stay where they are, and the *planner* is whichever line-up of scripts earns most together. *Random*

@@ -233,13 +233,16 @@ def failure(temptations: Mapping[str, Estimate | None]) -> str:
     """Which failure it is, from what defecting earns more beside ever more cooperators.
 
     Every line-up counts. Social: defecting pays, and cooperating nowhere or only beside fewer
-    cooperators. Coordination: cooperating pays beside more cooperators than defecting does.
+    cooperators. Coordination: cooperating pays beside more cooperators than defecting does. Open:
+    for some line-up it cannot be said, because there kindness is not defined.
     """
     names = list(temptations)
     pays = {name: _pays(found) for name, found in temptations.items()}
     beside = {what: [n for n in names if pays[n] == what] for what in dict.fromkeys(pays.values())}
     kind, unkind = ([names.index(n) for n in beside.get(w, [])] for w in ("cooperate", "defect"))
-    if not unkind:
+    if "undefined" in beside:
+        label = "open"
+    elif not unkind:
         label = "none" if kind else "not shown"
     elif not kind or max(kind) < min(unkind):
         label = "social"
