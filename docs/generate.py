@@ -14,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,7 @@ def filled(text: str) -> str:
         "answers": answers,
         "kindness": kindness,
         "stages": stages,
+        "arms": contract_arms,
         "welfare": welfare,
         "self-interest": self_interest,
     }
@@ -311,6 +313,7 @@ def results(name: str) -> list[str]:
     return [*lines, "", f"Not begun: {'; '.join(waiting)}."] if waiting else lines
 
 
+@cache
 def _oracle(world: str) -> float | None:
     """The paper's bound on what all players of a world can earn; None where there is none."""
     bounds = sociarium.make(world).bounds()
@@ -369,6 +372,38 @@ def stages() -> list[str]:
         "|---|---|---|---|",
         *rows,
     ]
+
+
+def contract_arms() -> list[str]:
+    """What one player is left with in each arm of the contract study, and who signs by choice."""
+    arms = json.loads((DOCS / "pictures" / "contract_arms.json").read_text())
+    card = json.loads((DOCS / "cards" / "clean_up.json").read_text())
+    names = [arm["arm"] for arm in arms]
+    lines = [f"| cooperating co-players | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
+    shared = [arm["shared"] for arm in arms]
+    for others in range(card["players"]):
+        points = [[_point(s, curve, others) for curve in ("r_c", "r_d")] for s in shared]
+        told = [f"{cooperating} / {defecting}" for cooperating, defecting in points]
+        lines.append(f"| {others} | {' | '.join(told)} |")
+    for end in ("fear", "greed"):
+        told = [str(Estimate(s[end], *s["intervals"][end])) for s in shared]
+        lines.append(f"| {end} | {' | '.join(told)} |")
+    for name, found in (("random play", card["random"]), ("best script", card["planner"])):
+        each = {key: value / card["players"] for key, value in found["welfare"].items()}
+        told = [str(Estimate(**each)), *[""] * (len(arms) - 1)]
+        lines.append(f"| {name}, mean of all seats | {' | '.join(told)} |")
+    signed = arms[names.index("players choose")]["signed"]
+    last = len(signed) - 1
+    there = {"cooperators": range(1, last + 1), "defectors": range(last)}
+    who = [
+        f"{kind} beside {', '.join(str(c) for c in counts if signed[c][kind])} cooperators in all"
+        for kind, counts in there.items()
+    ]
+    return [*lines, "", f"Where players choose, these sign: {'; '.join(who)}."]
+
+
+def _point(diagram: dict[str, Any], curve: str, at: int) -> str:
+    return str(Estimate(diagram[curve][at], *diagram["intervals"][curve][at]))
 
 
 def welfare() -> list[str]:
