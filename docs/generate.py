@@ -5,6 +5,8 @@ from the code; a test compares them. Pictures and films are drawn from seeded ep
 diagrams are measured: `sociarium card --all --out docs/cards` and
 `sociarium schelling --all --out docs/pictures/schelling`. What learners came to is stored by
 `sociarium reproduce --out docs/results/STUDY` and `sociarium dilemma --all --out docs/dilemmas`.
+Random play and the best script in the tables of results come from the cards; worlds without
+cooperators have one too (`sociarium card contract_easy --out docs/cards`).
 """
 
 import inspect
@@ -12,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +22,17 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import Frame, screening
 from sociarium.arena.seating import demonstration
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry
+from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry, find
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
 from sociarium.evaluation import cards
+from sociarium.evaluation.atlas import INSTITUTIONS
 from sociarium.evaluation.learned import Learned
-from sociarium.evaluation.schelling import CONDITIONS
-from sociarium.learning.dilemmas import DISCOUNTS
+from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
+from sociarium.learning.curriculum import Curriculum
+from sociarium.learning.dilemmas import DISCOUNTS, Verdict
+from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate
 from sociarium.views import film, pixels, tree
@@ -50,7 +56,11 @@ MOMENTS = {
     "social_structure_reference": 70,
     "exploration": 90,
 }
-LEARNED = ("results.md", "dilemmas.md")  # pages with tables of what learners came to
+# Pages with tables made from stored data.
+MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md")
+# Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
+PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
+LAST_UPDATES = 10  # of a stage, whose returns are averaged
 SMALL = 10  # columns of a map that is drawn larger
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
@@ -245,12 +255,13 @@ def dilemma(entry: Entry) -> str:
         if found["dilemma"]
         else "Not shown here: " + "; ".join(failing) + "."
     )
-    paper = {
-        True: f" The SocialJax paper asserts {entry.asserts}, which was found too.",
-        False: f" The SocialJax paper asserts {entry.asserts}, which was **not** found with these "
-        "scripts.",
-        None: "",
-    }[card["paper_agrees"]]
+    agreement = card["paper_agreement"]
+    paper = (
+        f" The SocialJax paper asserts {entry.asserts}; with these scripts it was "
+        f"{AGREEMENTS[agreement]}."
+        if agreement
+        else ""
+    )
     return (
         f"![Schelling diagram](../pictures/schelling/{entry.family}.svg)\n\n"
         f"Measured class: **{found['class']}** (fear {fear}, greed {greed}). {verdict}{paper}\n\n"
@@ -264,29 +275,61 @@ def dilemma(entry: Entry) -> str:
 
 def filled(text: str) -> str:
     """A page with every `<!-- table: NAME -->` followed by what is stored of that study."""
+    made = {
+        "dilemmas": verdicts,
+        "answers": answers,
+        "kindness": kindness,
+        "stages": stages,
+        "arms": contract_arms,
+        "welfare": welfare,
+        "self-interest": self_interest,
+    }
 
     def fill(found: re.Match[str]) -> str:
         name = found["name"]
-        lines = verdicts() if name == "dilemmas" else results(name)
+        lines = made[name]() if name in made else results(name)
         return f"<!-- table: {name} -->\n\n" + "\n".join(lines) + "\n\n<!-- end -->"
 
-    pattern = r"<!-- table: (?P<name>[\w:]+) -->.*?<!-- end -->"
+    pattern = r"<!-- table: (?P<name>[\w:-]+) -->.*?<!-- end -->"
     return re.sub(pattern, fill, text, flags=re.S)
 
 
 def results(name: str) -> list[str]:
-    """A study's runs as a table, and what has not begun."""
+    """A study's runs world by world, random play and the best script, and what has not begun."""
     folder = DOCS / "results" / name.replace(":", "-")
     rows = [(cell, standing(cell, folder / cell.name)) for cell in STUDIES[name].cells]
+    begun = [each for each in rows if each[1]["state"] != "not begun"]
     waiting = _waiting([cell for cell, row in rows if row["state"] == "not begun"], rows)
-    lines = [
-        "| run | learner | seeds | steps | collective return | cooperation |",
-        "|---|---|---|---|---|---|",
-        *[_result(*each) for each in rows if each[1]["state"] != "not begun"],
-        "",
-        _made_by(row for _, row in rows if row["state"] != "not begun"),
-    ]
+    panels = dict.fromkeys(cell.panel for cell, _ in begun or rows)
+    most = {panel: _oracle(panel) for panel in panels}
+    columns = "run | learner | seeds | steps | episodes | entropy | collective return | cooperation"
+    columns = columns.split(" | ") + ["share of the Oracle"] * any(most.values())
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for panel in panels:
+        of_panel = [_result(*each, folder) for each in begun if each[0].panel == panel]
+        for cells, mean in [*of_panel, *_baselines(panel)]:
+            told = [*cells, f"{mean / total:.3f}"] if (total := most[panel]) else cells
+            lines.append(f"| {' | '.join(told)} |")
+    lines += ["", _made_by(row for _, row in begun)]
     return [*lines, "", f"Not begun: {'; '.join(waiting)}."] if waiting else lines
+
+
+@cache
+def _oracle(world: str) -> float | None:
+    """The paper's bound on what all players of a world can earn; None where there is none."""
+    bounds = sociarium.make(world).bounds()
+    return bounds["oracle"].total if bounds else None
+
+
+def _baselines(world: str) -> list[tuple[list[str], float]]:
+    """The rows of random play and of the best script, as the card of the world has them."""
+    card = json.loads((DOCS / "cards" / f"{world}.json").read_text())
+    rows = []
+    for name, found in (("random play", card["random"]), ("best script", card["planner"])):
+        told = [str(Estimate(**found["welfare"])), Learned.told(found["cooperation"])]
+        cells = [f"{world}, {name}", f"`{found['seats']}`", "", "", str(card["episodes"]), ""]
+        rows.append(([*cells, *told], found["welfare"]["mean"]))
+    return rows
 
 
 def _made_by(rows: Iterable[dict[str, Any]]) -> str:
@@ -311,54 +354,168 @@ def _waiting(cells: list[Cell], rows: list[tuple[Cell, dict[str, Any]]]) -> list
     return named
 
 
-def _result(cell: Cell, row: dict[str, Any]) -> str:
+def _result(cell: Cell, row: dict[str, Any], folder: Path) -> tuple[list[str], float]:
     learner = f"{cell.plan.algorithm}, `{cell.plan.preference}`"
-    if "collective" in row:
-        told = [str(Estimate(**row["collective"])), Learned.told(row["cooperation"])]
-    else:
-        told = [f"unfinished, {row['done']:.0%}", ""]
-    size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M"]
-    return f"| {' | '.join([f'`{cell.name}`', learner, *size, *told])} |"
+    size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M", f"{row.get('episodes', '')} a seed"]
+    first = read_metrics(folder / cell.name)["entropy"][0].mean()
+    last = read_end(folder / cell.name)["entropy"].mean()
+    known = [f"`{cell.name}`", learner, *size, f"{first:.2f} to {last:.2f}"]
+    if "collective" not in row:
+        return [*known, f"unfinished, {row['done']:.0%}", ""], float("nan")
+    told = [str(Estimate(**row["collective"])), Learned.told(row["cooperation"])]
+    return [*known, *told], row["collective"]["mean"]
+
+
+def stages() -> list[str]:
+    """Where the stages of the contract curriculum end: in training here, and in the paper."""
+    (cell,) = [c for c in STUDIES["adasociety:contract"].cells if c.line == "curriculum"]
+    figures = read_metrics(DOCS / "results" / "adasociety-contract" / cell.name)
+    total = _oracle("contract_easy")
+    assert total is not None
+    rows, env = [], sociarium.make(cell.plan.world)
+    for stage, (what, paper) in zip(
+        Curriculum(env, cell.plan.curriculum).stages, PAPER_STAGES.items(), strict=True
+    ):
+        until = stage.until * cell.plan.steps
+        within = figures["return"][figures["step"] <= until][-LAST_UPDATES:].mean(0) / total
+        seeds = f"{within.mean():.2f} ({within.min():.2f} to {within.max():.2f})"
+        rows.append(f"| {what} | {until / 1e6:g} M | {seeds} | {paper:.2f} |")
+    return [
+        f"| stage | ends at | share of the Oracle, mean of {len(within)} seeds (range) | paper |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+
+
+def contract_arms() -> list[str]:
+    """What one player is left with in each arm of the contract study, and who signs by choice."""
+    arms = json.loads((DOCS / "pictures" / "contract_arms.json").read_text())
+    card = json.loads((DOCS / "cards" / "clean_up.json").read_text())
+    names = [arm["arm"] for arm in arms]
+    lines = [f"| cooperating co-players | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
+    shared = [arm["shared"] for arm in arms]
+    for others in range(card["players"]):
+        points = [[_point(s, curve, others) for curve in ("r_c", "r_d")] for s in shared]
+        told = [f"{cooperating} / {defecting}" for cooperating, defecting in points]
+        lines.append(f"| {others} | {' | '.join(told)} |")
+    for end in ("fear", "greed"):
+        told = [str(Estimate(s[end], *s["intervals"][end])) for s in shared]
+        lines.append(f"| {end} | {' | '.join(told)} |")
+    for name, found in (("random play", card["random"]), ("best script", card["planner"])):
+        each = {key: value / card["players"] for key, value in found["welfare"].items()}
+        told = [str(Estimate(**each)), *[""] * (len(arms) - 1)]
+        lines.append(f"| {name}, mean of all seats | {' | '.join(told)} |")
+    signed = arms[names.index("players choose")]["signed"]
+    last = len(signed) - 1
+    there = {"cooperators": range(1, last + 1), "defectors": range(last)}
+    who = [
+        f"{kind} beside {', '.join(str(c) for c in counts if signed[c][kind])} cooperators in all"
+        for kind, counts in there.items()
+    ]
+    return [*lines, "", f"Where players choose, these sign: {'; '.join(who)}."]
+
+
+def _point(diagram: dict[str, Any], curve: str, at: int) -> str:
+    return str(Estimate(diagram[curve][at], *diagram["intervals"][curve][at]))
+
+
+def welfare() -> list[str]:
+    """What all players earn together: by chance, in the best line-up, and in the atlas."""
+    lines = [
+        "| world | random play | best script | best mixture | all defect |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in _atlas("none"):
+        family = find(entry["world"]).family
+        card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
+        by_chance, planner = card["random"]["welfare"], card["planner"]["welfare"]
+        mixture = f"{Estimate(**entry['welfare'])}, {entry['cooperators']} cooperate"
+        told = [str(Estimate(**by_chance)), str(Estimate(**planner)), mixture]
+        told.append(str(Estimate(**entry["welfare_defecting"])))
+        lines.append(f"| [{family}](worlds/{family}.md) | {' | '.join(told)} |")
+    return lines
+
+
+def self_interest() -> list[str]:
+    """The largest weight on one's own reward at which the best mixture lasts."""
+    names = [institution.name for institution in INSTITUTIONS]
+    lines = [f"| world | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
+    for world in dict.fromkeys(entry["world"] for entry in _atlas()):
+        levels = [_atlas(name, world)[0]["self_interest"] for name in names]
+        told = [f"{x['mean']:.2f} [{x['low']:.2f}, {x['high']:.2f}]" for x in levels]
+        lines.append(f"| {find(world).family} | {' | '.join(told)} |")
+    return lines
+
+
+def _atlas(institution: str = "", world: str = "") -> list[dict[str, Any]]:
+    entries = json.loads((DOCS / "pictures" / "atlas.json").read_text())
+    named = {"institution": institution, "world": world}
+    return [e for e in entries if all(value in ("", e[key]) for key, value in named.items())]
+
+
+def _stored_verdicts() -> dict[str, dict[str, Any]]:
+    """What is stored of every world for which the paper asserts a dilemma, by family."""
+    names = [entry.family for entry in WORLDS if entry.asserts]
+    files = {name: DOCS / "dilemmas" / f"{name}.json" for name in names}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
 
 
 def verdicts() -> list[str]:
-    """Best responses as two tables, and what has not been measured."""
-    names = [entry.family for entry in WORLDS if entry.asserts]
-    files = {name: DOCS / "dilemmas" / f"{name}.json" for name in names}
-    rows = {name: json.loads(f.read_text()) for name, f in files.items() if f.exists()}
-    missing = [name for name in names if name not in rows]
-    lines = [
-        "| world | none | half | all | alone | what fails |",
-        "|---|---|---|---|---|---|",
-        *[_verdict(name, row) for name, row in rows.items()],
+    """What defecting earns more beside none, half and all, and what fails."""
+    return [
+        "| world | none | half | all | what fails |",
+        "|---|---|---|---|---|",
+        *[_verdict(name, row) for name, row in _stored_verdicts().items()],
         "",
-        "Kindness beside none / half / all cooperators, by discount:",
-        "",
-        f"| world | {' | '.join(map(str, DISCOUNTS))} |",
-        f"|---|{'---|' * len(DISCOUNTS)}",
-        *[_by_discount(name, row) for name, row in rows.items()],
-        "",
-        _made_by(rows.values()),
+        _made_by(_stored_verdicts().values()),
     ]
-    return [*lines, "", f"Not measured yet: {', '.join(missing)}."] if missing else lines
 
 
 def _verdict(name: str, row: dict[str, Any]) -> str:
-    tempted = [setting["temptation"] for setting in row["settings"].values()]
-    told = ["no difference" if t is None else str(Estimate(**t)) for t in tempted]
-    alone = [f"{row['solo']['learner'][str(d)]['own']['mean']:.3g}" for d in DISCOUNTS]
-    script = max(row["solo"][kind]["own"]["mean"] for kind in ("cooperator", "defector"))
-    told += [f"{' / '.join(alone)}; script {script:.3g}", what_fails(row)]
-    return f"| [{name}](worlds/{name}.md) | {' | '.join(told)} |"
+    tempted = {setting["cooperating"]: setting for setting in row["settings"].values()}
+    told = {
+        n: str(Estimate(**setting["temptation"])) if setting["temptation"] else "not defined"
+        for n, setting in tempted.items()
+    }
+    cells = [told[setting["cooperating"]] for setting in row["settings"].values()]
+    if len(tempted) < len(cells):
+        cells[1] = "as all"
+    return f"| [{name}](worlds/{name}.md) | {' | '.join(cells)} | {what_fails(row)} |"
 
 
-def _by_discount(name: str, row: dict[str, Any]) -> str:
-    kind = [
-        [setting["learner"][str(d)]["kindness"] for setting in row["settings"].values()]
-        for d in DISCOUNTS
-    ]
-    told = [" / ".join("-" if k is None else f"{k['mean']:.2f}" for k in each) for each in kind]
-    return f"| {name} | {' | '.join(told)} |"
+def answers() -> list[str]:
+    """What one player earns: by chance, as the better script, as the best of the learners."""
+    lines = ["| world, player | none | half | all | alone |", "|---|---|---|---|---|"]
+    for name, row in _stored_verdicts().items():
+        found = Verdict.read(row)
+        settings = [*found.settings.values(), found.solo]
+        players = {
+            "random play": [setting.random for setting in settings],
+            "best script": [setting.script for setting in settings],
+            "best learner": [setting.learner for setting in settings],
+        }
+        for player, each in players.items():
+            told = " | ".join(str(answer.own) for answer in each)
+            lines.append(f"| {name}, {player} | {told} |")
+    return lines
+
+
+def kindness() -> list[str]:
+    """Kindness of the learners that are best responses, by discount."""
+    lines = [f"| world | {' | '.join(map(str, DISCOUNTS))} |", f"|---|{'---|' * len(DISCOUNTS)}"]
+    for name, row in _stored_verdicts().items():
+        told = []
+        for discount in map(str, DISCOUNTS):
+            learners = [setting["learner"][discount] for setting in row["settings"].values()]
+            told.append(" / ".join(map(_kindness, learners)))
+        if any(set(cell) - set("-/ ") for cell in told):
+            lines.append(f"| {name} | {' | '.join(told)} |")
+    return lines
+
+
+def _kindness(learner: dict[str, Any]) -> str:
+    shown = learner["best_response"] and learner["kindness"] is not None
+    return f"{learner['kindness']['mean']:.2f}" if shown else "-"
 
 
 def index_page() -> str:
@@ -435,7 +592,7 @@ def main() -> None:
         (DOCS / "charters" / f"{charter.name}.md").write_text(charter_page(charter))
     for entry in SOCIETIES:
         (DOCS / "societies" / f"{entry.family}.md").write_text(society_page(entry))
-    for name in LEARNED:
+    for name in MEASURED:
         (DOCS / name).write_text(filled((DOCS / name).read_text()))
     if "--pages" not in sys.argv:
         draw_all()

@@ -10,10 +10,12 @@ import pytest
 from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
 from sociarium.core.conformance import CLAUSES
 from sociarium.learning import preferences, presets
+from sociarium.learning.studies import STUDIES
 from sociarium.players.scripted.social import MANNERS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+FINDINGS = ("results.md", "dilemmas.md", "frontier.md", "charters.md")  # pages that state results
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +52,10 @@ def test_the_charters_are_all_explained():
         assert f"| `{name}` |" in page and manners.__doc__
 
 
-@pytest.mark.parametrize("name", ["results.md", "dilemmas.md"])
-def test_the_pages_on_learners_say_what_is_stored(name, generate):
+@pytest.mark.parametrize("name", FINDINGS)
+def test_the_tables_of_results_say_what_is_stored(name, generate):
     stored = (ROOT / "docs" / name).read_text()
-    assert "<!-- table: " in stored
+    assert name in generate.MEASURED and "<!-- table: " in stored
     assert stored == generate.filled(stored), "run `python docs/generate.py --pages`"
 
 
@@ -63,6 +65,34 @@ def test_stored_results_say_which_version_of_the_networks_made_them():
     assert {json.loads(file.read_text())["network_version"] for file in kept} == {1}
     for name, studies in (("results.md", 3), ("dilemmas.md", 1)):
         assert (DOCS / name).read_text().count("Version 1 of the networks") == studies
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_table_of_learners_has_random_play_and_the_best_script(name, generate):
+    rows = generate.results(name)
+    worlds = {row.split("|")[1].strip(" `").split("-")[0] for row in rows if "ippo, " in row}
+    beside = [row.split("|")[1].strip() for row in rows if "random play" in row]
+    assert beside and worlds <= {row.removesuffix(", random play") for row in beside}
+    assert len([row for row in rows if "best script |" in row]) == len(beside)
+
+
+ESTIMATE = re.compile(r"-?\d+(?:\.\d+)? \[-?\d+(?:\.\d+)?, -?\d+(?:\.\d+)?\]")
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in FINDINGS)])
+def test_an_estimate_in_a_sentence_stands_in_a_table(page):
+    """A number with an interval is written by the generator; prose may only repeat it."""
+    tables = {
+        estimate
+        for file in (*DOCS.glob("*.md"), *(DOCS / "worlds").glob("*.md"))
+        for line in file.read_text().splitlines()
+        if line.startswith("|")
+        for estimate in ESTIMATE.findall(line)
+    }
+    prose = " ".join(
+        line for line in (ROOT / page).read_text().splitlines() if not line.startswith("|")
+    )
+    assert [found for found in ESTIMATE.findall(prose) if found not in tables] == []
 
 
 def test_the_index_of_worlds_is_up_to_date(generate):
@@ -91,11 +121,60 @@ def test_the_training_page_lists_every_algorithm_and_preference():
         assert f"| {form} | {preferences.SUMMARIES[kind]} |" in bare
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{page.name}" for page in DOCS.glob("*.md"))],
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+
+
+def links(text: str) -> list[str]:
+    """The targets of a page's links and pictures; what stands in code is none."""
+    return LINK.findall(CODE.sub("", text))
+
+
+def anchors(text: str) -> set[str]:
+    """The names that a page's headings can be linked by, as the site makes them."""
+    headings = re.findall(r"^#+ (.+)$", CODE.sub("", text), flags=re.M)
+    bare = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[-\s]+", "-", heading) for heading in bare}
+
+
+def dead_links(page: Path, text: str) -> list[str]:
+    """The links of a page that lead to no file, or to no heading of it."""
+    dead = []
+    for target in links(text):
+        if target.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = target.partition("#")
+        file = page.parent / name if name else page
+        if not file.exists():
+            dead.append(target)
+        elif anchor and anchor not in anchors(file.read_text() if name else text):
+            dead.append(target)
+    return dead
+
+
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(str(p.relative_to(ROOT)) for p in DOCS.rglob("*.md")),
 )
-def test_links_lead_somewhere(page):
-    path = ROOT / page
-    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_links_lead_somewhere():
+    pages = {page: (ROOT / page).read_text() for page in PAGES}
+    dead = {page: dead_links(ROOT / page, text) for page, text in pages.items()}
+    assert {page: found for page, found in dead.items() if found} == {}
+    found = sum(len(links(text)) for text in pages.values())
+    assert found > 3 * len(WORLDS), "the links of the pages were not seen"
+    assert "docs/frontier.md" in pages and any("#" in t for t in links(pages["docs/frontier.md"]))
+
+
+def test_dead_links_are_noticed():
+    """Missing files, missing headings of another page and of the same one; code is no link."""
+    page = DOCS / "results.md"
+    text = (
+        "# One *thing*: two\n[a](nowhere.md) [b](charters.md#no-such-heading) [c](#three)\n"
+        "[d](#one-thing-two) [e](charters.md#a-charter-of-your-own) ![f](pictures/none.png)\n"
+        "[g](https://example.org/x#y) `[h](code.md)`\n```\n[i](code.md)\n```\n"
+    )
+    wanted = ["nowhere.md", "charters.md#no-such-heading", "#three", "pictures/none.png"]
+    assert dead_links(page, text) == wanted

@@ -26,20 +26,38 @@ def test_a_world_is_asked_once_and_told_in_numbers(tmp_path: Path, capsys, monke
     command.run()
     row = json.loads(capsys.readouterr().out)
     assert asked == [("coins-v0", 9, [0, 1], 3)]
-    assert row == {**judged(4).as_dict(), "steps": 9, "seeds": 2}
+    assert row == {**judged(4).as_dict(), "steps": 9, "seeds": 2, "episodes": 3}
     assert set(row["settings"]) == {"none", "half", "all"}
     for setting in row["settings"].values():
         assert set(setting["learner"]) == {str(discount) for discount in DISCOUNTS}
         for response in setting["learner"].values():
-            assert set(response) == {"own", "others", "kindness"}
+            assert set(response) == {"own", "others", "kindness", "best_response"}
     assert json.loads((tmp_path / "new" / "coins.json").read_text()) == row
 
     command.run()
     assert json.loads(capsys.readouterr().out) == row
     Dilemma("coins", out=tmp_path / "new").run()
     page = capsys.readouterr().out
-    assert "a-v0" in page and "alone, by discount" in page and "social: it pays" in page
+    assert "a-v0" in page and "alone, by discount" in page and "social: defecting pays" in page
     assert len(asked) == 1  # what is there is not asked again
+
+
+def test_a_stored_verdict_is_drawn_anew_from_its_numbers(tmp_path: Path, capsys, monkeypatch):
+    """Words that the numbers do not bear out are corrected on disk, without any play."""
+    true = {**judged(4).as_dict(), "steps": 9, "seeds": 2, "episodes": 3}
+    file = tmp_path / "coins.json"
+    file.write_text(json.dumps({**true, "failure": "coordination"}))
+    Dilemma("coins", out=tmp_path, json=True).run()
+    assert json.loads(capsys.readouterr().out) == json.loads(file.read_text()) == true
+
+    def again(stored, *, episodes):
+        assert stored == judged(4) and episodes == 7
+        return judged(9)
+
+    monkeypatch.setattr(dilemma, "with_scripts_again", again)
+    Dilemma("coins", out=tmp_path, episodes=7, baselines=True, json=True).run()
+    row = {**judged(9).as_dict(), "steps": 9, "seeds": 2, "episodes": 7}
+    assert json.loads(capsys.readouterr().out) == json.loads(file.read_text()) == row
 
 
 ONE = {"mean": 1.0, "low": 0.5, "high": 2.0}
@@ -61,7 +79,7 @@ def test_the_table_says_what_fails_and_where_scripts_do_not_differ(capsys):
     first, second = capsys.readouterr().out.strip().splitlines()[1:]
     assert first.count("1.00 [0.50, 2.00]") == 3 and "1 1 1" in first
     assert first.rstrip().endswith("social; and in time")
-    assert second.count("no difference") == 3 and second.rstrip().endswith("social")
+    assert second.count("not defined") == 3 and second.rstrip().endswith("social")
 
 
 def test_it_wants_one_world_or_all_of_them():

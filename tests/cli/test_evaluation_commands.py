@@ -1,10 +1,12 @@
 """The commands that judge: schelling, card and measure."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
+from sociarium import catalogue
 from sociarium.catalogue import WORLDS, find
 from sociarium.cli import card, schelling
 from sociarium.cli.arms import Arms
@@ -13,10 +15,12 @@ from sociarium.cli.card import Card
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.measure import Measure
 from sociarium.cli.progress import progress
-from sociarium.cli.schelling import Schelling, agrees, chosen
+from sociarium.cli.schelling import Schelling, chosen
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.evaluation.cards import markdown
-from tests.evaluation.test_schelling import drawn_from
+from sociarium.evaluation.schelling import AGREEMENTS
+from tests.evaluation.test_schelling import saved_policies
+from tests.toys.takers import ENTRY, LISTED
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +44,7 @@ def test_schelling_ends_with_one_object(capsys):
     assert row["env"] == "coins-v0" and row["episodes"] == 2 and row["seed"] == 0
     assert len(row["r_c"]) == len(row["r_d"]) == row["players"] == 2
     assert row["paper_asserts"] == find("coins").asserts
+    assert row["paper_agreement"] in AGREEMENTS and row["training_seeds"] == []
     assert row["cooperators"] == "script:cooperator"
 
 
@@ -48,6 +53,7 @@ def test_schelling_prints_a_table_and_draws(capsys, tmp_path: Path):
     Schelling("coins", episodes=2, cooperators="random", defectors="idle", out=out).run()
     page = capsys.readouterr().out
     assert "cooperating pays" in page and "Measured class" in page
+    assert "The paper asserts fear: " in page
     assert out.read_text().startswith("<?xml")
 
 
@@ -76,11 +82,13 @@ def test_all_draws_into_a_folder(monkeypatch, capsys, tmp_path: Path):
     assert len(capsys.readouterr().out.strip().splitlines()) == 1
 
 
-def test_a_paper_is_agreed_with_if_its_temptation_was_measured():
-    stag_hunt = drawn_from([0, 5], [1, 3])
-    named = {entry.asserts: entry for entry in WORLDS}
-    assert agrees(named["fear"], stag_hunt) is True
-    assert agrees(named["greed"], stag_hunt) is False
+def test_schelling_tells_which_training_seeds_played(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(*LISTED)
+    run = saved_policies(tmp_path, catalogue.make("taking"), (0, 4))
+    seats = {"cooperators": f"policy:{run}", "defectors": "idle"}
+    Schelling("taking", **seats, episodes=2, json=True).run()
+    row = last_json(capsys)
+    assert row["training_seeds"] == [0, 4] and row["paper_agreement"] == ""
 
 
 def test_card_prints_and_writes_the_same_object(capsys, tmp_path: Path):
@@ -88,9 +96,21 @@ def test_card_prints_and_writes_the_same_object(capsys, tmp_path: Path):
     row = last_json(capsys)
     written = (tmp_path / "cards" / "coins.json").read_text()
     assert json.loads(written) == row and written.endswith("}\n")
-    parts = "welfare gain_of_one_defector loss_of_one_cooperator solo idle planner schelling"
+    parts = "welfare gain_of_one_defector loss_of_one_cooperator solo idle random planner schelling"
     assert set(parts.split()) <= set(row)
     assert "| solo: a cooperator alone |" in markdown(row)
+
+
+def test_a_world_without_cooperators_has_a_card_of_its_baselines(capsys, monkeypatch):
+    entry = dataclasses.replace(ENTRY, kind="toy", cast="idle")
+    monkeypatch.setattr(catalogue, "WORLDS", (entry,))
+    Card("taking", episodes=2, json=True).run()
+    row = last_json(capsys)
+    assert row["random"]["seats"] == "random*3" and row["random"]["welfare"]["mean"] < 0
+    assert row["planner"]["welfare"]["mean"] == 0  # nobody takes
+    assert "schelling" not in row and row["episodes"] == 2
+    table = markdown(row)
+    assert "| random play: welfare |" in table and "solo" not in table
 
 
 def test_card_shows_a_table(monkeypatch, capsys):
@@ -111,6 +131,7 @@ ROW = {
     "loss_of_one_cooperator": ONE,
     "solo": {"cooperator": ONE, "defector": ONE},
     "idle": {"cooperator": ONE, "defector": ONE},
+    "random": {"welfare": ONE, "seats": "random*2"},
     "planner": {"welfare": ONE, "seats": "random*2"},
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 from sociarium.evaluation.cards import card, markdown
 from sociarium.evaluation.schelling import schelling
+from sociarium.players import roster
 from tests.toys.meadow import Meadow
 
 EPISODES = 5
@@ -35,8 +36,6 @@ def found(env):
 @pytest.fixture(scope="module", autouse=True)
 def bystander(module_patch):
     """A second kind of idle player, so that the controls differ from the mixtures."""
-    from sociarium.players import roster
-
     plain = roster.player
     module_patch.setattr(
         roster, "player", lambda seat, env: plain(roster.Seat(seat.kind, seat.ref), env)
@@ -66,9 +65,27 @@ def test_controls_play_alone_and_among_bystanders(found):
 
 
 def test_the_planner_is_the_best_line_up(found):
-    assert found.plan in ("random*2", "random idle")
+    assert found.planner.seats in ("random*2", "random idle")
     both, one = found.all_cooperate.mean, found.diagram.r_c[0].mean
-    assert found.planner.mean == pytest.approx(max(both, one))
+    assert found.planner.welfare.mean == pytest.approx(max(both, one))
+
+
+def test_rivals_are_considered_and_random_play_is_not_a_plan(env):
+    """Idlers against a rival that strolls: the rival is the plan, and random play is told apart."""
+    (rival,) = roster.parse("random?legal=1")
+    found = card(
+        env,
+        Meadow(players=1),
+        "idle",
+        "idle?nothing=1",
+        rivals=[(rival, rival)],
+        episodes=EPISODES,
+        params=env.params(horizon=20),
+        params_alone=Meadow(players=1).params(horizon=20),
+    )
+    assert found.all_cooperate.mean == found.all_defect.mean == 0
+    assert found.planner.seats == "random?legal=1*2" and found.planner.welfare.mean > 0
+    assert found.random.seats == "random*2" and found.random.welfare.mean > 0
 
 
 def test_the_card_is_plain_numbers_and_a_table(found):
@@ -76,6 +93,6 @@ def test_the_card_is_plain_numbers_and_a_table(found):
     assert plain == found.as_dict()
     table = markdown(plain)
     assert table.startswith("| what | points an episode |\n|---|---|\n")
-    assert f"planner: welfare of `{found.plan}`" in table
+    assert f"planner: welfare of `{found.planner.seats}`" in table
     assert f"| welfare, all cooperate | {found.all_cooperate} |" in table
     assert np.all([line.count("|") == 3 for line in table.splitlines()])

@@ -1,10 +1,12 @@
 """The atlas and the four arms: what institutions are worth."""
 
 import json
+import re
 
 import pytest
 
 from sociarium.evaluation import arms, atlas
+from sociarium.metrics.bootstrap import Estimate
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,7 @@ def test_the_self_interest_level_by_hand(gain, good, level):
     assert atlas.self_interest(float(gain), float(good)) == pytest.approx(level)
 
 
-def test_one_contract_for_all_leaves_no_dilemma_in_coins(tmp_path):
+def test_one_contract_for_all_leaves_no_dilemma_in_coins():
     none, everybody = (
         atlas.surveyed("coins-v0", institution, episodes=3)
         for institution in atlas.INSTITUTIONS[:2]
@@ -30,9 +32,30 @@ def test_one_contract_for_all_leaves_no_dilemma_in_coins(tmp_path):
     assert none.cooperators == everybody.cooperators == 2
     assert everybody.equality.mean > 0.99
     assert abs(none.welfare.mean - everybody.welfare.mean) < 20
-    atlas.save([none, everybody], tmp_path / "atlas.svg")
-    assert (tmp_path / "atlas.svg").stat().st_size > 0
-    json.dumps(none.as_dict())
+    assert json.loads(json.dumps(none.as_dict())) == none.as_dict()
+
+
+def entry(world, institution, level):
+    one = Estimate(1.0, 1.0, 1.0)
+    return atlas.Entry(world, institution, 2, one, one, one, Estimate(level, level, level))
+
+
+def test_the_atlas_shows_every_level_in_its_row_and_column(tmp_path):
+    entries = [entry("coins-v0", "none", 0.73), entry("coins-v0", "hierarchy", 0.2)]
+    entries.append(entry("clean_up-v0", "none", 0.41))  # nothing is known of its hierarchy
+    atlas.save(entries, tmp_path / "atlas.svg", "A footnote")
+    words = texts_of(tmp_path / "atlas.svg")
+    assert {"coins", "clean_up", "none", "hierarchy", "A footnote"} <= set(words)
+    assert sorted(word for word in words if re.fullmatch(r"\d\.\d\d", word)) == [
+        "0.20",
+        "0.41",
+        "0.73",
+    ]
+
+
+def texts_of(picture):
+    """What is written in a picture: matplotlib names the texts that it draws as paths."""
+    return re.findall(r"<!-- (.*?) -->", picture.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +83,15 @@ def test_a_defector_who_may_choose_does_not_sign_beside_a_cooperator(found):
 
 
 def test_the_arms_are_drawn_and_written(found, tmp_path):
-    arms.save(found, tmp_path / "arms.svg", "Four arms")
-    assert (tmp_path / "arms.svg").stat().st_size > 0
-    json.dumps([arm.as_dict() for arm in found])
+    files = [tmp_path / f"{number}.svg" for number in range(3)]
+    for file, shown in zip(files, (found, found, found[::-1]), strict=True):
+        arms.save(shown, file, "Four arms", "A footnote")
+    words = texts_of(files[0])
+    titles = [word for word in words if word in arms.ARMS]
+    assert titles == list(arms.ARMS) and {"Four arms", "A footnote"} <= set(words)
+    assert titles[::-1] == [word for word in texts_of(files[2]) if word in arms.ARMS]
+    assert files[0].read_text() == files[1].read_text()
+    curves = [len(re.findall(r'id="line2d_', file.read_text())) for file in files]
+    assert curves[0] == curves[2] and curves[0] >= 4 * len(found)  # each kind, earned and left with
+    told = [arm.as_dict() for arm in found]
+    assert json.loads(json.dumps(told)) == told and [arm["arm"] for arm in told] == list(arms.ARMS)

@@ -1,5 +1,7 @@
 """Cooperation on a graph that players may rewire, against a slow model in plain Python."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -123,9 +125,20 @@ def test_steps_are_those_of_the_slow_model():
         np.testing.assert_allclose(now.earned, earned, rtol=2e-5, atol=1e-6)
 
 
-def test_ties_that_can_be_cut_sustain_cooperation(tmp_path):
+def test_ties_that_can_be_cut_sustain_cooperation():
     found = rewiring.phase(200, [1.1, 1.6], [0.0, 1.0], steps=400, seeds=2)
     assert found.cooperation.shape == (2, 2)
     assert found.cooperation[1, 1] > found.cooperation[1, 0] + 0.3
-    rewiring.save([found], tmp_path / "phase.svg")
-    assert (tmp_path / "phase.svg").stat().st_size > 0
+
+
+def test_a_phase_diagram_has_a_cell_for_every_pair_of_rates_coloured_by_cooperation(tmp_path):
+    shares = np.array([[0.0, 0.5, 1.0], [0.5, 1.0, 0.0]])
+    found = rewiring.Phase(1234, (1.1, 1.6), (0.0, 0.25, 1.0), shares)
+    rewiring.save([found], tmp_path / "phase.svg", "A footnote")
+    page = (tmp_path / "phase.svg").read_text()
+    words = set(re.findall(r"<!-- (.*?) -->", page))
+    assert {"1,234 players", "1.1", "1.6", "0", "1/4", "1", "A footnote"} <= words
+    cells = re.search(r'<g id="QuadMesh_1">.*?</g>', page, re.S)[0]
+    colours = re.findall(r"fill: (#\w+)", cells)
+    none, half, full = (colours[number] for number in (0, 1, 2))
+    assert len({none, half, full}) == 3 and colours == [none, half, full, half, full, none]

@@ -8,9 +8,21 @@ import pytest
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.lineups import mixtures, play, seat_string
-from sociarium.evaluation.schelling import CONDITIONS, diagram, schelling, two_kinds
+from sociarium.evaluation.schelling import (
+    AGREEMENTS,
+    CONDITIONS,
+    diagram,
+    populations,
+    schelling,
+    shared_seeds,
+    two_kinds,
+)
+from sociarium.networks import stored
+from sociarium.networks.actor_critic import Design, actor_critic
 from sociarium.players import roster
+from tests.networks.filled import filled
 from tests.toys.meadow import Meadow
+from tests.toys.taking import Taking
 
 RANDOM, IDLE = roster.parse("random idle")
 
@@ -68,6 +80,66 @@ def test_disagreeing_training_seeds_widen_the_interval():
     assert found.fear.mean == 4
     assert (found.fear.low, found.fear.high) == (0, 8)
     assert not found.fear.above_zero
+
+
+@pytest.mark.parametrize(
+    ("r_c", "r_d", "noise", "fear", "greed"),
+    [
+        ([0, 5], [1, 3], 0.1, "found", "reversed"),  # a stag hunt
+        ([2, 3], [1, 5], 0.1, "reversed", "found"),  # chicken
+        ([-1, 3], [1, 5], 0.1, "both", "both"),  # a prisoner's dilemma: no paper names both
+        ([1, 5], [1, 3], 1, "not shown", "reversed"),  # whether fear tempts is open
+        ([0, 3], [1, 3], 0.2, "found", "not shown"),  # one found, the other open
+    ],
+)
+def test_agreement_with_a_paper_has_two_sides(r_c, r_d, noise, fear, greed):
+    """One temptation named is a claim about both, and a sign may be shown either way or not."""
+    found = drawn_from(r_c, r_d, noise)
+    assert (found.agreement("fear"), found.agreement("greed")) == (fear, greed)
+    assert {fear, greed} <= set(AGREEMENTS) and found.agreement("") == ""
+
+
+def saved_policies(folder, env, seeds):
+    """Policies that nobody trained, one for each seed."""
+
+    def new(key):
+        return actor_critic(key, Design(), env.view_spec, env.players, len(env.actions), 1)
+
+    for seed in seeds:
+        stored.save(folder / "weights" / f"seed-{seed}", filled(new, seed=seed), Design(), env)
+    return str(folder)
+
+
+def test_the_training_seeds_of_a_run_all_play_and_widen_the_intervals(tmp_path):
+    env = Taking(players=2)
+    run = saved_policies(tmp_path, env, (3, 8))
+    chances = {"episodes": 3, "seed": 5}
+    found = schelling(env, f"policy:{run}", "idle", **chances)
+    (idle,) = roster.parse("idle")
+    seeds = [roster.parse(f"policy:{run}?seed={number}")[0] for number in (3, 8)]
+    lineups = [lineup for policy in seeds for lineup in mixtures(policy, idle, 2)]
+    played = play(env, lineups, **chances)
+    mine = np.stack([played.mean_of(seeds[0])[:3], played.mean_of(seeds[1])[3:]], axis=1)
+    theirs = np.stack([played.mean_of(idle)[:3], played.mean_of(idle)[3:]], axis=1)
+    assert found == diagram(mine, theirs)
+    assert mine[1, 0].mean() != mine[1, 1].mean()  # the seeds play differently
+    assert found.r_c[0].low <= mine[1].mean(1).min() and found.r_c[0].high >= mine[1].mean(1).max()
+
+
+def test_seed_k_meets_seed_k_and_a_named_seed_stays_alone(tmp_path):
+    env = Taking(players=2)
+    one = saved_policies(tmp_path / "one", env, (0, 1, 2))
+    two = saved_policies(tmp_path / "two", env, (1, 2, 3))
+    three = saved_policies(tmp_path / "three", env, (7,))
+    a, b, c, d = roster.parse(f"policy:{one} policy:{two} policy:{three} policy:{one}?seed=2")
+    assert shared_seeds(a, b) == (1, 2)
+    assert [tuple(map(str, pair)) for pair in populations(a, b)] == [
+        (f"policy:{one}?seed={k}", f"policy:{two}?seed={k}") for k in (1, 2)
+    ]
+    assert populations(d, IDLE) == [(d, IDLE)] and populations(RANDOM, IDLE) == [(RANDOM, IDLE)]
+    assert [pair[1] for pair in populations(a, IDLE)] == [IDLE] * 3
+    with pytest.raises(BadArgument, match="no training seed in common"):
+        populations(a, c)
 
 
 def test_the_diagram_is_plain_numbers():

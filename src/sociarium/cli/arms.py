@@ -24,7 +24,7 @@ class Arms:
     world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
     episodes: int = 20  # for each line-up
     seed: int = 0
-    out: Path | None = None  # draw the four arms to x.svg or x.png
+    out: Path | None = None  # draw the four arms to x.svg or x.png, and write x.json beside it
     json: bool = False  # one JSON object a line instead of a table
 
     def run(self) -> None:
@@ -43,6 +43,8 @@ class Arms:
             )
             title = catalogue.make(name).sheet.title
             arms.save(found, self.out, f"What a contract changes in {title}", note)
+            rows = [arm.as_dict() for arm in found]
+            self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
         for arm in found:
             if self.json:
                 print(json.dumps(arm.as_dict()), flush=True)

@@ -10,17 +10,24 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import sociarium
+from sociarium.arena.seating import demonstration
 from sociarium.catalogue import Entry
 from sociarium.cli.progress import progress
-from sociarium.cli.schelling import agrees, chosen
+from sociarium.cli.schelling import chosen
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import cards
+from sociarium.evaluation.baselines import baselines, rivals
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR
+from sociarium.players import roster
 
 
 @dataclass(frozen=True)
 class Card:
-    """Write a world's cooperation card: what cooperating and defecting pay, and three controls."""
+    """Write a world's card: what cooperating and defecting pay, controls, and two baselines.
+
+    The baselines, random play and the best line-up of scripts, are what the tables of results hold
+    learners against. Worlds without cooperators and defectors have a card of these two alone.
+    """
 
     world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world that has scripted cooperators and defectors
@@ -49,6 +56,25 @@ class Card:
                 console.print(Markdown(f"**{entry.id}**\n\n{cards.markdown(row)}"))
 
     def _row(self, entry: Entry) -> dict[str, Any]:
+        return self._dilemma(entry) if entry.kind == "dilemma" else self._baselines(entry)
+
+    def _baselines(self, entry: Entry) -> dict[str, Any]:
+        env = sociarium.make(entry.id, players=self.players)
+        scripts = (roster.parse(demonstration(entry.cast, env.players)), *rivals(env, entry.cast))
+        with progress(f"{entry.id}, {env.players} players") as tell:
+            by_chance, planner = baselines(
+                env, list(dict.fromkeys(scripts)), episodes=self.episodes, seed=self.seed, tell=tell
+            )
+        return {
+            "env": entry.id,
+            "players": env.players,
+            "episodes": self.episodes,
+            "seed": self.seed,
+            "random": by_chance.as_dict(),
+            "planner": planner.as_dict(),
+        }
+
+    def _dilemma(self, entry: Entry) -> dict[str, Any]:
         env = sociarium.make(entry.id, players=self.players)
         with progress(f"{entry.id}, {env.players} players") as tell:
             card = cards.card(
@@ -58,6 +84,7 @@ class Card:
                 self.defectors,
                 idle=self.idle,
                 cast=entry.cast,
+                rivals=rivals(env, entry.cast),
                 episodes=self.episodes,
                 seed=self.seed,
                 tell=tell,
@@ -71,5 +98,5 @@ class Card:
             "seed": self.seed,
             **card.as_dict(),
             "paper_asserts": entry.asserts,
-            "paper_agrees": agrees(entry, card.diagram),
+            "paper_agreement": card.diagram.agreement(entry.asserts),
         }

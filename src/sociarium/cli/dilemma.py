@@ -11,8 +11,10 @@ from rich.table import Table
 
 from sociarium.catalogue import find, full_name, worlds
 from sociarium.core.errors import BadArgument
-from sociarium.learning.dilemmas import DISCOUNTS, verdict
+from sociarium.learning.dilemmas import DISCOUNTS, Verdict, verdict, with_scripts_again
 from sociarium.metrics.bootstrap import Estimate
+
+HOW = ("steps", "seeds", "episodes")  # of learners, and of each script
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Dilemma:
 
     A learner is trained beside scripts of which none, half or all cooperate, and alone, with three
     discounts. Its kindness is 1 if it leaves the others as much as a scripted cooperator would, and
-    0 if as little as a defector.
+    0 if as little as a defector. Verdicts of stored worlds are drawn anew from their numbers.
     """
 
     world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
@@ -29,7 +31,8 @@ class Dilemma:
     steps: int = 500_000  # of each learner
     seeds: int = 2
     episodes: int = 30  # of each script
-    out: Path | None = None  # folder of one JSON file a world; worlds that have one are not redone
+    out: Path | None = None  # folder of one JSON file a world; stored learners are not redone
+    baselines: bool = False  # play the scripts and random play of stored worlds again
     json: bool = False  # one JSON object a line instead of a table
 
     def run(self) -> None:
@@ -52,18 +55,24 @@ class Dilemma:
 
     def _row(self, name: str, what: str) -> dict[str, Any]:
         file = self.out / f"{find(name).family}.json" if self.out else None
-        if file is not None and file.exists():
-            return json.loads(file.read_text())
+        stored = json.loads(file.read_text()) if file is not None and file.exists() else None
         with Console(stderr=True).status(f"{what}: compiling") as status:
-            found = verdict(
-                name,
-                steps=self.steps,
-                seeds=range(self.seeds),
-                episodes=self.episodes,
-                tell=lambda stage: status.update(f"{what}, {stage}"),
-            )
-        row = {**found.as_dict(), "steps": self.steps, "seeds": self.seeds}
-        if file is not None:
+            if stored is None:
+                found = verdict(
+                    name,
+                    steps=self.steps,
+                    seeds=range(self.seeds),
+                    episodes=self.episodes,
+                    tell=lambda stage: status.update(f"{what}, {stage}"),
+                )
+                how = {"steps": self.steps, "seeds": self.seeds, "episodes": self.episodes}
+            else:
+                found, how = Verdict.read(stored), {k: stored[k] for k in HOW}
+                if self.baselines:
+                    found = with_scripts_again(found, episodes=self.episodes)
+                    how["episodes"] = self.episodes
+        row = {**found.as_dict(), **how}
+        if file is not None and row != stored:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(row, indent=1) + "\n")
         return row
@@ -88,9 +97,12 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def what_fails(row: dict[str, Any]) -> str:
     """The verdict in words."""
-    alone = {"intertemporal": "; and in time", "not found alone": "; and hard to find alone"}
+    alone = {
+        "intertemporal": "; and in time",
+        "not found alone": "; alone, no learner reaches the scripts",
+    }
     return row["failure"] + alone.get(row["impatience"], "")
 
 
 def _estimate(found: dict[str, float] | None) -> str:
-    return "no difference" if found is None else str(Estimate(**found))
+    return "not defined" if found is None else str(Estimate(**found))

@@ -38,7 +38,7 @@ class Reproduce:
     stored. Runs that are unfinished say so in the table and in the picture.
     """
 
-    study: tyro.conf.Positional[str]  # socialjax:fig2, socialjax:table2 or adasociety:contract
+    study: tyro.conf.Positional[str]  # as socialjax:fig2 or adasociety:contract
     budget: str = "0"  # time to train for, as in 90m or 2h
     out: Path | None = None  # folder of the runs; by default runs/<study>
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg

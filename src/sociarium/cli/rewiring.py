@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -25,7 +26,7 @@ class Rewiring:
     rates: int = 9  # rewiring a step: none, then doubling up to 1
     steps: int = 1000
     seeds: int = 3
-    out: Path | None = None  # draw to x.svg or x.png
+    out: Path | None = None  # draw to x.svg or x.png, and write x.json beside it
     json: bool = False  # one JSON object a line instead of tables
 
     def run(self) -> None:
@@ -54,13 +55,23 @@ class Rewiring:
                 f"{self.steps} steps, means of {self.seeds} seeds."
             )
             rewiring.save(phases, self.out, note)
+            rows = [self._row(found) for found in phases]
+            self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
         for found in phases:
             if self.json:
-                row = {"players": found.players, "temptations": found.temptations}
-                row |= {"rewirings": found.rewirings, "cooperation": found.cooperation.tolist()}
-                print(json.dumps(row), flush=True)
+                print(json.dumps(self._row(found)), flush=True)
             else:
                 _show(found)
+
+    def _row(self, found: rewiring.Phase) -> dict[str, Any]:
+        return {
+            "players": found.players,
+            "steps": self.steps,
+            "seeds": self.seeds,
+            "temptations": found.temptations,
+            "rewirings": found.rewirings,
+            "cooperation": found.cooperation.tolist(),
+        }
 
 
 def _show(found: rewiring.Phase) -> None:

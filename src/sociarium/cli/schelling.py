@@ -16,12 +16,15 @@ from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
 from sociarium.evaluation.schelling import (
+    AGREEMENTS,
     CONDITIONS,
     COOPERATOR,
     DEFECTOR,
     Diagram,
     before_and_after,
+    shared_seeds,
 )
+from sociarium.players import roster
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,9 @@ class Schelling:
 
     world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world that has scripted cooperators and defectors
-    cooperators: str = COOPERATOR  # a seat, such as script:cooperator
+    cooperators: str = COOPERATOR  # a seat, as script:cooperator or policy:RUN (all its seeds)
     defectors: str = DEFECTOR  # a seat of another kind
-    episodes: int = 30  # for each mixture
+    episodes: int = 30  # for each mixture, and each training seed
     seed: int = 0
     players: int | None = None  # how many, instead of the default
     out: Path | None = None  # write the diagram to x.svg or x.png; with --all a folder
@@ -77,9 +80,13 @@ class Schelling:
             "episodes": self.episodes,
             "seed": self.seed,
             **diagram.as_dict(),
+            "training_seeds": self._training_seeds(),
             "paper_asserts": entry.asserts,
-            "paper_agrees": agrees(entry, diagram),
+            "paper_agreement": diagram.agreement(entry.asserts),
         }
+
+    def _training_seeds(self) -> tuple[int, ...]:
+        return shared_seeds(roster.chair(self.cooperators), roster.chair(self.defectors))
 
     def _path(self, entry: Entry) -> Path:
         assert self.out is not None
@@ -90,6 +97,8 @@ class Schelling:
             f"{self.cooperators} and {self.defectors}; {self.episodes} episodes a mixture, "
             "95% bootstrap intervals."
         )
+        if seeds := self._training_seeds():
+            footnote += f" Training seeds {', '.join(map(str, seeds))}."
         if entry.asserts:
             footnote += f" The paper asserts {entry.asserts}."
         plots.save(diagram, self._path(entry), title=f"{title} ({entry.id})", footnote=footnote)
@@ -100,12 +109,6 @@ def chosen(world: str, every: bool) -> list[Entry]:
     if every == bool(world):
         raise BadArgument("name one world, or give --all")
     return [entry for entry in worlds() if entry.kind == "dilemma"] if every else [find(world)]
-
-
-def agrees(entry: Entry, diagram: Diagram) -> bool | None:
-    """Whether the temptation the paper asserts was measured; None where it asserts nothing."""
-    measured = {"fear": diagram.fear.above_zero, "greed": diagram.greed.above_zero}
-    return measured.get(entry.asserts)
 
 
 def _show(entry: Entry, name: str, diagram: Diagram) -> None:
@@ -125,5 +128,5 @@ def _show(entry: Entry, name: str, diagram: Diagram) -> None:
     verdict = "a social dilemma" if diagram.dilemma else "not a social dilemma"
     console.print(f"\nMeasured class: {diagram.kind}; {verdict}.", highlight=False)
     if entry.asserts:
-        word = "measured too" if agrees(entry, diagram) else "not measured here"
+        word = AGREEMENTS[diagram.agreement(entry.asserts)]
         console.print(f"The paper asserts {entry.asserts}: {word}.", highlight=False)

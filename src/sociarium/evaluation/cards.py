@@ -1,17 +1,20 @@
-"""Cooperation cards: what a world pays for cooperating and defecting, beside three controls.
+"""Cooperation cards: what a world pays for cooperating and defecting, beside four controls.
 
 The controls separate the dilemma from skill: *solo* plays without others, *idle* among others who
-stay where they are, and the *planner* is whichever line-up of scripts earns most together.
+stay where they are, and the *planner* is whichever line-up of scripts earns most together. *Random*
+play and the planner are what learners' returns are held against.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sociarium.arena.rollout import Tell
 from sociarium.arena.seating import demonstration
 from sociarium.core.environment import Environment
-from sociarium.evaluation.lineups import mixtures, play, seat_string
+from sociarium.evaluation.baselines import RANDOM, Baseline, baseline, best_baseline
+from sociarium.evaluation.lineups import LineUp, mixtures, play
 from sociarium.evaluation.schelling import (
     COOPERATOR,
     DEFECTOR,
@@ -30,7 +33,7 @@ class Card:
     """The figures of one world; welfare is the sum of returns, all else the return of one player.
 
     `gain` is what one defector gets among cooperators above a cooperator there, `loss` what one
-    cooperator misses among defectors. `plan` is the line-up of the largest mean welfare.
+    cooperator misses among defectors. `planner` is the line-up of the largest mean welfare.
     """
 
     all_cooperate: Estimate
@@ -41,8 +44,8 @@ class Card:
     solo_defector: Estimate
     idle_cooperator: Estimate
     idle_defector: Estimate
-    planner: Estimate
-    plan: str
+    random: Baseline
+    planner: Baseline
     diagram: Diagram
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,7 +65,8 @@ class Card:
                 "cooperator": self.idle_cooperator.as_dict(),
                 "defector": self.idle_defector.as_dict(),
             },
-            "planner": {"welfare": self.planner.as_dict(), "seats": self.plan},
+            "random": self.random.as_dict(),
+            "planner": self.planner.as_dict(),
             "schelling": self.diagram.as_dict(),
         }
 
@@ -75,13 +79,17 @@ def card(
     *,
     idle: str = IDLE,
     cast: str = "",
+    rivals: Sequence[LineUp] = (),
     episodes: int = 30,
     seed: int = 0,
     params: Any = None,
     params_alone: Any = None,
     tell: Tell = lambda played, steps: None,
 ) -> Card:
-    """Plays all mixtures, the controls and the demonstration's `cast`; `alone` has one player."""
+    """Plays all mixtures, the controls, the demonstration's `cast`, other `rivals` and random play.
+
+    The planner is the best of all but the controls and random play; `alone` has one player.
+    """
     cooperator, defector = two_kinds(env, cooperators, defectors)
     (bystander,) = roster.parse(idle)
     others = (bystander,) * (env.players - 1)
@@ -89,10 +97,12 @@ def card(
     among_idle = len(lineups)
     lineups += [(cooperator, *others), (defector, *others)]
     candidates = list(range(among_idle))
-    shown = roster.parse(demonstration(cast, env.players)) if cast else ()
-    if shown and not any(Counter(shown) == Counter(lineup) for lineup in lineups):
-        candidates.append(len(lineups))
-        lineups.append(shown)
+    shown = [roster.parse(demonstration(cast, env.players))] if cast else []
+    for rival in (*shown, *rivals):
+        if not any(Counter(rival) == Counter(lineup) for lineup in lineups):
+            candidates.append(len(lineups))
+            lineups.append(rival)
+    lineups.append((RANDOM,) * env.players)
 
     chances = {"episodes": episodes, "seed": seed}
     played = play(
@@ -108,7 +118,6 @@ def card(
     of_cooperators, of_defectors = played.mean_of(cooperator), played.mean_of(defector)
     mixed = diagram(of_cooperators[:among_idle, None], of_defectors[:among_idle, None])
     welfare = played.welfare
-    best = max(candidates, key=lambda lineup: welfare[lineup].mean())
     return Card(
         all_cooperate=over_episodes(welfare[env.players]),
         all_defect=over_episodes(welfare[0]),
@@ -118,33 +127,36 @@ def card(
         solo_defector=over_episodes(solo.welfare[1]),
         idle_cooperator=over_episodes(of_cooperators[among_idle]),
         idle_defector=over_episodes(of_defectors[among_idle + 1]),
-        planner=over_episodes(welfare[best]),
-        plan=seat_string(lineups[best]),
+        random=baseline(played, lineups, len(lineups) - 1),
+        planner=best_baseline(played, lineups, candidates),
         diagram=mixed,
     )
 
 
 def markdown(card: dict[str, Any]) -> str:
-    """The table of a card's plain numbers."""
+    """The table of a card's plain numbers; without a dilemma, of its two baselines."""
 
     def shown(value: dict[str, float]) -> str:
         return str(Estimate(**value))
 
-    welfare, solo, idle = card["welfare"], card["solo"], card["idle"]
+    planner = card["planner"]
     rows = [
-        ("welfare, all cooperate", shown(welfare["all_cooperate"])),
-        ("welfare, all defect", shown(welfare["all_defect"])),
-        ("gain of one defector among cooperators", shown(card["gain_of_one_defector"])),
-        ("loss of one cooperator among defectors", shown(card["loss_of_one_cooperator"])),
-        ("solo: a cooperator alone", shown(solo["cooperator"])),
-        ("solo: a defector alone", shown(solo["defector"])),
-        ("idle: a cooperator whose others stay", shown(idle["cooperator"])),
-        ("idle: a defector whose others stay", shown(idle["defector"])),
-        (
-            f"planner: welfare of `{card['planner']['seats']}`",
-            shown(card["planner"]["welfare"]),
-        ),
+        (f"planner: welfare of `{planner['seats']}`", shown(planner["welfare"])),
+        ("random play: welfare", shown(card["random"]["welfare"])),
     ]
+    if "welfare" in card:
+        welfare, solo, idle = card["welfare"], card["solo"], card["idle"]
+        rows = [
+            ("welfare, all cooperate", shown(welfare["all_cooperate"])),
+            ("welfare, all defect", shown(welfare["all_defect"])),
+            ("gain of one defector among cooperators", shown(card["gain_of_one_defector"])),
+            ("loss of one cooperator among defectors", shown(card["loss_of_one_cooperator"])),
+            ("solo: a cooperator alone", shown(solo["cooperator"])),
+            ("solo: a defector alone", shown(solo["defector"])),
+            ("idle: a cooperator whose others stay", shown(idle["cooperator"])),
+            ("idle: a defector whose others stay", shown(idle["defector"])),
+            *rows,
+        ]
     return "\n".join(
         ["| what | points an episode |", "|---|---|", *(f"| {what} | {v} |" for what, v in rows)]
     )

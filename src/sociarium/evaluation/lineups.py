@@ -21,18 +21,26 @@ LineUp = tuple[Seat, ...]
 class Played:
     """What the players of each line-up got in each episode, by seat, and who sat there.
 
-    `returns` is what the world paid, `rewards` what a charter left of it.
+    `returns` is what the world paid, `rewards` what a charter left of it; `acts` and `refusals`
+    count the opportunities to cooperate that all players took and passed up.
     """
 
     kinds: tuple[Seat, ...]
     seating: Int[np.ndarray, "lineups episodes players"]
     returns: Float[np.ndarray, "lineups episodes players"]
     rewards: Float[np.ndarray, "lineups episodes players"]
+    acts: Float[np.ndarray, "lineups episodes"]
+    refusals: Float[np.ndarray, "lineups episodes"]
 
     @property
     def welfare(self) -> Float[np.ndarray, "lineups episodes"]:
         """What all players got together."""
         return self.returns.sum(axis=2)
+
+    def cooperation(self, lineup: int) -> float | None:
+        """Acts of a line-up for each opportunity it had; nothing where there was none."""
+        acts, refusals = self.acts[lineup].sum(), self.refusals[lineup].sum()
+        return float(acts / (acts + refusals)) if acts + refusals else None
 
     def mean_of(
         self, kind: Seat, after_charter: bool = False
@@ -77,7 +85,14 @@ def play(
     kinds = tuple(dict.fromkeys(seat for lineup in lineups for seat in lineup))
     rows = np.array([[kinds.index(seat) for seat in lineup] for lineup in lineups])
     seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
-    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(tell=tell)
+    spec = env.cooperation
+    counted = (spec.acts, spec.refusals) if spec else ((), ())
+    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(sum(counted, ()), tell)
     shape = (len(lineups), episodes, env.players)
     raw, reward = (np.asarray(x, np.float64).reshape(shape) for x in (sums.raw, sums.reward))
-    return Played(kinds, seating.reshape(shape), raw, reward)
+
+    def total(names: tuple[str, ...]) -> Float[np.ndarray, "lineups episodes"]:
+        parts = [np.asarray(sums.done[name], np.float64).reshape(shape).sum(2) for name in names]
+        return np.sum(parts, axis=0) if parts else np.zeros(shape[:2])
+
+    return Played(kinds, seating.reshape(shape), raw, reward, *map(total, counted))

@@ -18,6 +18,7 @@ from sociarium.core.errors import BadArgument
 from sociarium.evaluation.lineups import mixtures, play
 from sociarium.metrics.bootstrap import Estimate, estimate, resampled
 from sociarium.players import roster
+from sociarium.players.policy import training_seeds
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
 CLASSES = {
@@ -25,6 +26,13 @@ CLASSES = {
     (False, True): "Chicken",
     (True, False): "Stag Hunt",
     (False, False): "none",
+}
+ASSERTED = ("fear", "greed")  # what a paper can name as the temptation of a world
+AGREEMENTS = {  # with a paper that names one of them
+    "found": "found, and the other temptation was not",
+    "both": "found, and so was the other temptation, which the paper does not name",
+    "not shown": "not shown: its interval holds zero",
+    "reversed": "not found: there cooperating pays more",
 }
 CONDITIONS = {
     "together": "all cooperating pays each more than all defecting, R_c(N-1) > R_d(0)",
@@ -71,6 +79,22 @@ class Diagram:
     def kind(self) -> str:
         """The class by the signs of fear and greed, a sign counting if its interval shows it."""
         return CLASSES[self.fear.above_zero, self.greed.above_zero]
+
+    def agreement(self, asserted: str) -> str:
+        """What was measured of the one temptation a paper names: a key of `AGREEMENTS`.
+
+        To name one is a claim about both ends of the diagram: defecting pays more at one of them
+        and not at the other. Each sign counts in either direction only if its interval shows it.
+        Nothing where the paper names none.
+        """
+        if asserted not in ASSERTED:
+            return ""
+        named, other = (self.fear, self.greed) if asserted == "fear" else (self.greed, self.fear)
+        if named.below_zero:
+            return "reversed"
+        if not named.above_zero:
+            return "not shown"
+        return "both" if other.above_zero else "found"
 
     def as_dict(self) -> dict[str, Any]:
         """The diagram as plain numbers."""
@@ -132,7 +156,10 @@ def schelling(
     params: Any = None,
     tell: Tell = lambda played, steps: None,
 ) -> Diagram:
-    """Plays every mixture of two kinds of player and draws the diagram from their returns."""
+    """Plays every mixture of two kinds of player and draws the diagram from their returns.
+
+    Of trained policies every training seed plays (`populations`), and intervals are over seeds too.
+    """
     given = {"episodes": episodes, "seed": seed, "params": params, "tell": tell}
     return before_and_after(env, cooperators, defectors, **given)[0]
 
@@ -141,13 +168,59 @@ def before_and_after(
     env: Environment[Any, Any], cooperators: str, defectors: str, **given: Any
 ) -> tuple[Diagram, Diagram]:
     """The diagram of what the world pays, and that of what a charter leaves of it."""
-    cooperator, defector = two_kinds(env, cooperators, defectors)
-    played = play(env, mixtures(cooperator, defector, env.players), **given)
-    raw, left = (
-        diagram(*(played.mean_of(kind, after)[:, None] for kind in (cooperator, defector)))
-        for after in (False, True)
-    )
+    pairs = populations(*two_kinds(env, cooperators, defectors))
+    lineups = [lineup for pair in pairs for lineup in mixtures(*pair, env.players)]
+    played = play(env, lineups, **given)
+    rows = env.players + 1  # mixtures of one pair
+
+    def means(kind: int, after: bool) -> Float[np.ndarray, "mixtures seeds episodes"]:
+        """Of each pair's cooperators (0) or defectors (1), in its own mixtures."""
+        of_pair = [
+            played.mean_of(pair[kind], after)[number * rows : (number + 1) * rows]
+            for number, pair in enumerate(pairs)
+        ]
+        return np.stack(of_pair, axis=1)
+
+    raw, left = (diagram(means(0, after), means(1, after)) for after in (False, True))
     return raw, left
+
+
+def populations(
+    cooperator: roster.Seat, defector: roster.Seat
+) -> list[tuple[roster.Seat, roster.Seat]]:
+    """Who plays whom: one pair for each shared training seed, one pair where nobody was trained.
+
+    Of two trained policies seed k meets seed k; scripts meet every seed.
+    """
+
+    def of_seed(seat: roster.Seat, number: int) -> roster.Seat:
+        if not _stands_for_all(seat):
+            return seat
+        return roster.Seat(seat.kind, seat.ref, (("seed", str(number)), *seat.options))
+
+    seeds = shared_seeds(cooperator, defector)
+    pairs = [(of_seed(cooperator, number), of_seed(defector, number)) for number in seeds]
+    return pairs or [(cooperator, defector)]
+
+
+def shared_seeds(cooperator: roster.Seat, defector: roster.Seat) -> tuple[int, ...]:
+    """The training seeds that play: those of a run whose seat names none, of two runs the shared.
+
+    None where nobody was trained or each policy names its seed.
+    """
+    trained = [seat for seat in (cooperator, defector) if _stands_for_all(seat)]
+    stored = [set(training_seeds(seat.ref)) for seat in trained]
+    if stored and not set.intersection(*stored):
+        raise BadArgument(
+            f"{cooperator} and {defector} have no training seed in common; name one of each, as in "
+            f"{cooperator}?seed={min(stored[0])}"
+        )
+    return tuple(sorted(set.intersection(*stored))) if stored else ()
+
+
+def _stands_for_all(seat: roster.Seat) -> bool:
+    """Whether a seat is a trained policy of no particular seed."""
+    return seat.kind == "policy" and "seed" not in dict(seat.options)
 
 
 def two_kinds(

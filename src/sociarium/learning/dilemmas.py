@@ -3,74 +3,135 @@
 The others are scripted: no, half or all of them cooperate. Whether a response cooperates is read
 from what it leaves to the others, between what a scripted defector and a scripted cooperator leave
 in the same seat. Learners may miss a good answer, so the scripts are answers too: defecting pays
-where the best unkind answer found earns more than the best kind one. Alone, there is nobody to
-wrong: who fails there fails in time, not socially.
+where the best unkind answer found earns more than the best kind one. A learner that earns clearly
+less than the better script has not found a best response, and nothing is concluded from what it
+does. Alone, there is nobody to wrong: who fails there fails in time, not socially.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-
-import numpy as np
 
 from sociarium import catalogue
 from sociarium.learning.best_response import Response, best_responses, scripted_response
 from sociarium.metrics.bootstrap import Estimate, difference, over_episodes
 from sociarium.networks.stored import NETWORK_VERSION
 
-COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
+COOPERATOR, DEFECTOR, RANDOM = "script:cooperator", "script:defector", "random"
 DISCOUNTS = (0.9, 0.99, 0.997)
-PATIENT = 0.997
 KIND = 0.5  # of the way from what a defector leaves to what a cooperator leaves
-FOUND = 0.5  # of what a script earns alone, for a learner to have found a way
-FAILURES = {  # what pays among defectors, what pays among cooperators
-    ("cooperate", "cooperate"): "none: it pays to cooperate whatever the others do",
-    ("cooperate", "defect"): "social: it pays to cooperate only if the others do not",
-    ("cooperate", "either"): "weak: it pays to cooperate among defectors, else it is all the same",
-    ("defect", "cooperate"): "coordination: it pays to cooperate if the others do",
-    ("defect", "defect"): "social: it pays to defect whatever the others do",
-    ("defect", "either"): "social: it pays to defect among defectors, else it is all the same",
-    (
-        "either",
-        "cooperate",
-    ): "none: it pays to cooperate among cooperators, else it is all the same",
-    ("either", "defect"): "social: it pays to defect among cooperators, else it is all the same",
-    ("either", "either"): "not shown: neither pays more",
+IMPATIENT = 0.8  # of what the most successful learner earns alone
+
+PAYS = {
+    "defect": "defecting pays",
+    "cooperate": "cooperating pays",
+    "either": "neither pays more",
+    "undefined": "kindness is not defined",
 }
 
 Tell = Callable[[str], None]
+Learners = Callable[[Any, str, str], dict[float, "Answer"]]  # in a world, beside others, told as
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a player in the first seat earned, and what it left to each of the others."""
+
+    own: Estimate
+    others: Estimate
+
+    @classmethod
+    def of(cls, response: Response) -> "Answer":
+        """The means of a response over its seeds or episodes, with their intervals."""
+        return cls(over_episodes(response.own), over_episodes(response.others))
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Answer":
+        """Read back from plain numbers."""
+        return cls(Estimate(**row["own"]), Estimate(**row["others"]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {"own": self.own.as_dict(), "others": self.others.as_dict()}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Responses beside some others: of learners by discount, and of the two scripts."""
+    """Answers beside some others, or alone: of learners by discount, of scripts, of random play."""
 
     cooperating: int  # of the others
-    learners: dict[float, Response]
-    cooperator: Response
-    defector: Response
+    learners: dict[float, Answer]
+    cooperator: Answer
+    defector: Answer
+    random: Answer
 
-    def kindness(self, discount: float) -> Estimate | None:
-        """Where the learner stands between defector (0) and cooperator (1) in what it leaves."""
-        span = self.cooperator.others.mean() - self.defector.others.mean()
-        if span <= 0:
+    @property
+    def script(self) -> Answer:
+        """The answer of the script that earns more."""
+        return max(self.cooperator, self.defector, key=lambda answer: answer.own.mean)
+
+    @property
+    def learner(self) -> Answer:
+        """The answer of the learner that earns most."""
+        return max(self.learners.values(), key=lambda answer: answer.own.mean)
+
+    def is_best_response(self, discount: float) -> bool:
+        """Whether a learner does not earn clearly less than the better script."""
+        return not difference(self.learners[discount].own, self.script.own).below_zero
+
+    def kindness(self, answer: Answer) -> Estimate | None:
+        """Where an answer stands between defector (0) and cooperator (1) in what it leaves.
+
+        None where a cooperator does not clearly leave more than a defector.
+        """
+        if not difference(self.cooperator.others, self.defector.others).above_zero:
             return None
-        left = (self.learners[discount].others - self.defector.others.mean()) / span
-        return over_episodes(left)
+        least = self.defector.others.mean
+        span = self.cooperator.others.mean - least
+        left = answer.others
+        return Estimate(*((x - least) / span for x in (left.mean, left.low, left.high)))
 
     def temptation(self) -> Estimate | None:
-        """What the best unkind answer earns above the best kind one."""
-        kindness = {discount: self.kindness(discount) for discount in self.learners}
-        if None in kindness.values():
-            return None
+        """What the best unkind answer earns above the best kind one; None without kindness."""
         answers = [(self.cooperator, True), (self.defector, False)]
-        answers += [(self.learners[d], found.mean > KIND) for d, found in kindness.items() if found]
+        for learner in self.learners.values():
+            kindness = self.kindness(learner)
+            if kindness is None:
+                return None
+            answers.append((learner, kindness.mean > KIND))
         kind, unkind = (
-            over_episodes(max((a.own for a, k in answers if k is wanted), key=np.mean))
+            max((a.own for a, k in answers if k is wanted), key=lambda own: own.mean)
             for wanted in (True, False)
         )
         return difference(unkind, kind)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {
+            "cooperating": self.cooperating,
+            "temptation": _shown(self.temptation()),
+            "cooperator": self.cooperator.as_dict(),
+            "defector": self.defector.as_dict(),
+            "random": self.random.as_dict(),
+            "learner": {
+                str(discount): {
+                    **answer.as_dict(),
+                    "kindness": _shown(self.kindness(answer)),
+                    "best_response": self.is_best_response(discount),
+                }
+                for discount, answer in self.learners.items()
+            },
+        }
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Setting":
+        """Read back from plain numbers."""
+        return cls(
+            row["cooperating"],
+            {float(discount): Answer.read(told) for discount, told in row["learner"].items()},
+            *(Answer.read(row[kind]) for kind in ("cooperator", "defector", "random")),
+        )
 
 
 @dataclass(frozen=True)
@@ -80,26 +141,24 @@ class Verdict:
     world: str
     players: int
     settings: dict[str, Setting]  # none, half, all
-    solo: dict[float, Response]
-    solo_cooperator: Response
-    solo_defector: Response
+    solo: Setting
 
     @property
     def failure(self) -> str:
-        """Which failure it is; half cooperators count where among all it makes no difference."""
-        tempted = {name: setting.temptation() for name, setting in self.settings.items()}
-        return failure(tempted["none"], tempted["all"] or tempted["half"])
+        """Which failure it is, and what pays beside none, half and all."""
+        shown = {setting.cooperating: name for name, setting in self.settings.items()}
+        return failure({name: self.settings[name].temptation() for name in shown.values()})
 
     @property
     def impatience(self) -> str:
         """How learners do alone: whether the impatient ones do worse, whether they find a way."""
-        best = max(response.own.mean() for response in self.solo.values())
-        scripted = max(self.solo_cooperator.own.mean(), self.solo_defector.own.mean())
+        best, scripted = self.solo.learner.own.mean, self.solo.script.own.mean
         if max(best, scripted) <= 0:
             return "nothing to earn alone"
-        if best < FOUND * scripted:
+        if not any(map(self.solo.is_best_response, self.solo.learners)):
             return "not found alone"
-        return "intertemporal" if self.solo[min(self.solo)].own.mean() < 0.8 * best else "no"
+        impatient = self.solo.learners[min(self.solo.learners)].own.mean
+        return "intertemporal" if impatient < IMPATIENT * best else "no"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -109,28 +168,15 @@ class Verdict:
             "network_version": NETWORK_VERSION,
             "failure": self.failure,
             "impatience": self.impatience,
-            "settings": {
-                name: {
-                    "cooperating": setting.cooperating,
-                    "temptation": _shown(setting.temptation()),
-                    "cooperator": _told(setting.cooperator),
-                    "defector": _told(setting.defector),
-                    "learner": {
-                        str(discount): {
-                            **_told(response),
-                            "kindness": _shown(setting.kindness(discount)),
-                        }
-                        for discount, response in setting.learners.items()
-                    },
-                }
-                for name, setting in self.settings.items()
-            },
-            "solo": {
-                "cooperator": _told(self.solo_cooperator),
-                "defector": _told(self.solo_defector),
-                "learner": {str(d): _told(response) for d, response in self.solo.items()},
-            },
+            "settings": {name: setting.as_dict() for name, setting in self.settings.items()},
+            "solo": self.solo.as_dict(),
         }
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Verdict":
+        """Read back from plain numbers; what is concluded from them is concluded anew."""
+        settings = {name: Setting.read(told) for name, told in row["settings"].items()}
+        return cls(row["world"], row["players"], settings, Setting.read(row["solo"]))
 
 
 def verdict(
@@ -143,58 +189,82 @@ def verdict(
     tell: Tell = lambda stage: None,
 ) -> Verdict:
     """Trains best responses beside no, half and all cooperators, and alone."""
-    env = catalogue.make(world)
 
-    def trained(env: Any, others: str, what: str) -> dict[float, Response]:
+    def trained(env: Any, others: str, what: str) -> dict[float, Answer]:
         def told(done: int, updates: int) -> None:
             tell(f"{what}: update {done} of {updates}")
 
         found = best_responses(
             env, others, discounts=discounts, seeds=seeds, steps=steps, tell=told
         )
-        return dict(zip(discounts, found, strict=True))
+        return dict(zip(discounts, map(Answer.of, found), strict=True))
+
+    return _verdict(world, trained, episodes)
+
+
+def with_scripts_again(stored: Verdict, *, episodes: int = 30) -> Verdict:
+    """A verdict with its scripts and random play played anew, and its learners as they are."""
+    learners = {setting.cooperating: setting.learners for setting in stored.settings.values()}
+
+    def kept(env: Any, others: str, what: str) -> dict[float, Answer]:
+        return learners[others.split().count(COOPERATOR)] if others else stored.solo.learners
+
+    return _verdict(stored.world, kept, episodes)
+
+
+def _verdict(world: str, learners: Learners, episodes: int) -> Verdict:
+    env, alone = catalogue.make(world), catalogue.make(world, players=1)
+    beside = env.players - 1
+
+    def answers(env: Any, cooperating: int, others: str, what: str) -> Setting:
+        seats = (COOPERATOR, DEFECTOR, RANDOM)
+        played = [scripted_response(env, seat, others, episodes=episodes) for seat in seats]
+        return Setting(cooperating, learners(env, others, what), *map(Answer.of, played))
 
     @cache
     def setting(cooperating: int) -> Setting:
         others = " ".join([COOPERATOR] * cooperating + [DEFECTOR] * (beside - cooperating))
-        return Setting(
-            cooperating,
-            trained(env, others, f"{cooperating} of {beside} others cooperate"),
-            scripted_response(env, COOPERATOR, others, episodes=episodes),
-            scripted_response(env, DEFECTOR, others, episodes=episodes),
-        )
+        return answers(env, cooperating, others, f"{cooperating} of {beside} others cooperate")
 
-    beside = env.players - 1
     counts = {"none": 0, "half": (beside + 1) // 2, "all": beside}
     settings = {name: setting(cooperating) for name, cooperating in counts.items()}
-    alone = catalogue.make(world, players=1)
-    return Verdict(
-        env.id,
-        env.players,
-        settings,
-        trained(alone, "", "alone"),
-        scripted_response(alone, COOPERATOR, "", episodes=episodes),
-        scripted_response(alone, DEFECTOR, "", episodes=episodes),
-    )
+    return Verdict(env.id, env.players, settings, answers(alone, 0, "", "alone"))
 
 
-def failure(among_defectors: Estimate | None, among_cooperators: Estimate | None) -> str:
-    """Which failure it is, from what defecting earns more; where nothing differs, either pays."""
-    return FAILURES[_pays(among_defectors), _pays(among_cooperators)]
+def failure(temptations: Mapping[str, Estimate | None]) -> str:
+    """Which failure it is, from what defecting earns more beside ever more cooperators.
+
+    Every line-up counts. Social: defecting pays, and cooperating nowhere or only beside fewer
+    cooperators. Coordination: cooperating pays beside more cooperators than defecting does. Open:
+    for some line-up it cannot be said, because there kindness is not defined.
+    """
+    names = list(temptations)
+    pays = {name: _pays(found) for name, found in temptations.items()}
+    beside = {what: [n for n in names if pays[n] == what] for what in dict.fromkeys(pays.values())}
+    kind, unkind = ([names.index(n) for n in beside.get(w, [])] for w in ("cooperate", "defect"))
+    if "undefined" in beside:
+        label = "open"
+    elif not unkind:
+        label = "none" if kind else "not shown"
+    elif not kind or max(kind) < min(unkind):
+        label = "social"
+    else:
+        label = "coordination" if max(unkind) < min(kind) else "mixed"
+    parts = [f"{PAYS[what]} beside {_listed(beside[what])}" for what in PAYS if what in beside]
+    return f"{label}: {', '.join(parts)}"
 
 
 def _pays(temptation: Estimate | None) -> str:
     """What pays where defecting earns so much more; either, where the interval holds zero."""
-    if temptation is None or not (temptation.above_zero or temptation.below_zero):
+    if temptation is None:
+        return "undefined"
+    if not (temptation.above_zero or temptation.below_zero):
         return "either"
     return "defect" if temptation.above_zero else "cooperate"
 
 
-def _told(response: Response) -> dict[str, Any]:
-    return {
-        "own": _shown(over_episodes(response.own)),
-        "others": _shown(over_episodes(response.others)),
-    }
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _shown(found: Estimate | None) -> dict[str, float] | None:

@@ -77,6 +77,18 @@ def weights_digest(folder: str) -> str:
     return digest.hexdigest()
 
 
+def training_seeds(folder: str) -> tuple[int, ...]:
+    """The seeds of which a run left a policy, in order; at least one."""
+    files = Path(folder, WEIGHTS).glob("seed-*.safetensors")
+    seeds = tuple(sorted(int(file.stem.removeprefix("seed-")) for file in files))
+    if not seeds:
+        raise CannotRead(
+            f"{folder} has no trained weights ({WEIGHTS}/seed-*.safetensors). Give the folder of a "
+            "finished run, as in policy:runs/coins"
+        )
+    return seeds
+
+
 def policy(
     folder: str,
     env: Environment[Any, Any],
@@ -86,16 +98,10 @@ def policy(
     elsewhere: int = 0,
 ) -> Policy | Valuer:
     """The policy that a run left for one of its seeds, the first if none is named."""
-    files = sorted(Path(folder, WEIGHTS).glob("seed-*.safetensors"), key=_seed)
-    if not files:
-        raise CannotRead(
-            f"{folder} has no trained weights ({WEIGHTS}/seed-*.safetensors). Give the folder of a "
-            "finished run, as in policy:runs/coins"
-        )
-    seeds = [_seed(file) for file in files]
+    seeds = training_seeds(folder)
     if seed >= 0 and seed not in seeds:
         raise BadArgument(f"{folder} has the seeds {', '.join(map(str, seeds))}; given seed={seed}")
-    file = files[seeds.index(seed) if seed >= 0 else 0].with_suffix("")
+    file = Path(folder, WEIGHTS, f"seed-{seed if seed >= 0 else seeds[0]}")
     weights, page = stored.load(file, env, elsewhere=bool(elsewhere))
     if page["seats"]:
         if not 0 <= seat < page["seats"]:
@@ -105,7 +111,3 @@ def policy(
             )
         weights = jax.tree.map(lambda x: x[seat], weights)
     return Valuer(weights) if isinstance(weights, QValues) else Policy(weights, bool(greedy))
-
-
-def _seed(file: Path) -> int:
-    return int(file.stem.removeprefix("seed-"))
