@@ -65,7 +65,10 @@ def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
     assert np.array_equal(one.actions, other.actions)
     assert rows(whole) == rows(left) and len(rows(left, TIMING)) == 20
     manifests = [json.loads((f.path / "manifest.json").read_text()) for f in (whole, left)]
-    assert all(manifests[0][name] == manifests[1][name] for name in ("scores", "decisions"))
+    assert all(
+        manifests[0][name] == manifests[1][name]
+        for name in ("raw_returns", "reward_returns", "decisions")
+    )
 
 
 def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_path):

@@ -57,7 +57,7 @@ def test_a_lane_of_a_batch_is_the_episode_rolled_out_alone(batch, recorded):
 def test_sums_are_those_of_the_recorded_episodes(batch, recorded):
     sums = batch.sums(("smelled",))
     for lane, episode in enumerate(recorded):
-        assert sums.raw[lane].tolist() == episode.returns.tolist()
+        assert sums.raw[lane].tolist() == episode.raw_returns.tolist()
         smelled = [row.actor for row in episode.events if row.kind == "smelled"]
         assert sums.done["smelled"][lane].tolist() == np.bincount(smelled, minlength=3).tolist()
         assert sums.length[lane] == len(episode) == 9
@@ -119,7 +119,7 @@ def test_a_screening_shows_every_moment_with_running_scores():
     frames = list(screening(env, episode, states))
     assert [frame.scene.clock for frame in frames] == list(range(7))
     assert not frames[0].scores.any()
-    assert frames[-1].scores.tolist() == episode.returns.tolist()
+    assert frames[-1].scores.tolist() == episode.raw_returns.tolist()
     assert frames[3].names == ("random", "idle", "random")
     (*_, last) = screening(env, episode, states, player=1)
     assert last.scene.me == 1

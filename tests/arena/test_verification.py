@@ -52,7 +52,7 @@ def forged(kept, actions, seats=None):
     )
     page = {**kept.page.model_dump(), "marks": marks, "seats": seats or kept.page.seats}
     page = {name: page[name] for name in page if name not in ("format", "steps", "width")}
-    return record.record(page, actions, len(MEADOW.actions))
+    return record.record(page, actions.astype(np.int32), len(MEADOW.actions))
 
 
 def test_pure_players_are_played_again_and_others_from_their_actions(pure, mixed):
@@ -91,7 +91,9 @@ def test_a_record_with_too_few_marks_cannot_be_made_or_read(pure):
     page = pure.page.model_dump()
     page = {name: page[name] for name in page if name not in ("format", "steps", "width")}
     with pytest.raises(BadArgument, match="no mark at step 7"):
-        record.record({**page, "marks": page["marks"][:1]}, pure.actions, len(MEADOW.actions))
+        record.record(
+            {**page, "marks": page["marks"][:1]}, pure.actions.astype(np.int32), len(MEADOW.actions)
+        )
 
 
 def test_a_player_that_is_not_here_is_taken_at_its_word(pure):

@@ -32,8 +32,8 @@ EVENINGS = [
 def test_means_over_episodes_of_society_and_kinds():
     found = measured(EVENINGS, SPEC)
     assert found.society["collective_return"].mean == 3.5
-    assert found.kinds["script:host"]["return"].mean == 1
-    assert found.kinds["script:guest"]["return"].mean == (0.5 + 2) / 2
+    assert found.kinds["script:host"]["raw_return"].mean == 1
+    assert found.kinds["script:guest"]["raw_return"].mean == (0.5 + 2) / 2
     assert found.kinds["script:guest"]["cooperation"].mean == (0.25 + 0) / 2
     assert found.hits["script:host"] == {"script:host": 0, "script:guest": 0.5}
 
@@ -49,9 +49,9 @@ def test_a_line_up_is_measured_in_its_seats():
     lineup = roster.parse("random idle random")
     found = measure(env, lineup, episodes=3, params=env.params(horizon=10))
     assert set(found.kinds) == {"random", "idle"}
-    assert found.kinds["idle"]["return"].mean == 0
+    assert found.kinds["idle"]["raw_return"].mean == 0
     total = found.society["collective_return"].mean
-    assert total == pytest.approx(2 * found.kinds["random"]["return"].mean)
+    assert total == pytest.approx(2 * found.kinds["random"]["raw_return"].mean)
     assert found.society["gauge_visited"].mean == pytest.approx(total / 10)
 
 

@@ -172,7 +172,7 @@ def test_line_ups_are_played_in_drawn_seats_and_added_up_by_kind():
     assert np.allclose(played.welfare[2], 2 * played.mean_of(RANDOM)[2])
     seats = " ".join(str(played.kinds[kind]) for kind in played.seating[2, 1])
     alone, _ = rollout(env, seats, seed=5, lane=2 * 4 + 1, params=params)
-    assert played.returns[2, 1].tolist() == alone.returns.tolist()
+    assert played.raw_returns[2, 1].tolist() == alone.raw_returns.tolist()
 
 
 def test_more_line_ups_change_nothing_for_the_first():
@@ -181,7 +181,7 @@ def test_more_line_ups_change_nothing_for_the_first():
     few, more = (
         play(env, mixtures(RANDOM, IDLE, 2)[:count], episodes=3, params=params) for count in (2, 3)
     )
-    assert (few.returns == more.returns[:2]).all()
+    assert (few.raw_returns == more.raw_returns[:2]).all()
 
 
 def test_a_stranger_world_has_a_diagram():

@@ -1,7 +1,12 @@
 """Peace and attacks, worked out by hand."""
 
+import equinox as eqx
 import numpy as np
 
+import sociarium
+from sociarium.arena.rollout import rollout
+from sociarium.charters.contract import Contract
+from sociarium.charters.society import Society
 from sociarium.metrics.safety import effective, fired, hits, peace, presence
 from tests.metrics.records import episode, happened
 
@@ -26,6 +31,24 @@ def test_peace_is_the_share_of_player_steps_in_play():
     assert presence(RAID).tolist() == [1, 0.5, 0.5]
     assert peace(RAID) == 8 / 12
     assert peace(QUIET) == 1
+
+
+def test_presence_is_that_of_the_world_under_a_charter_too():
+    """Whoever waits for its turn to join a group is in play."""
+    env = sociarium.make("coins+contract?rounds=1")
+    episode, _ = rollout(env, "random", steps=6)
+    assert episode.present.all() and peace(episode) == 1
+
+
+def test_a_player_sent_out_is_not_present():
+    env = sociarium.make("harvest_one_tree", players=2)
+    params = env.params()
+    state = env.reset(sociarium.key(0), params)
+    out = eqx.tree_at(lambda s: s.body, state, state.body.at[1].set(env.terrain.nowhere))
+    assert env.present(out).tolist() == [True, False]
+    society = Society(env, Contract(rounds=1))
+    start = society.reset(sociarium.key(0), society.params())
+    assert society.present(eqx.tree_at(lambda s: s.world, start, out)).tolist() == [True, False]
 
 
 def test_before_any_step_there_is_peace():

@@ -31,7 +31,7 @@ def test_the_row_holds_society_and_players():
     assert row["attacks_fired"] == row["attacks_effective"] == row["hits"] == 1
     assert row["cooperation"] == row["acts"] == row["opportunities"] == 1
     assert row["gauge_apples"] == 2
-    assert (row["return_0"], row["return_1"]) == (1, -1)
+    assert (row["raw_return_0"], row["raw_return_1"]) == (1, -1)
     assert (row["present_0"], row["present_1"]) == (1, 0.5)
     assert (row["hits_0"], row["cooperation_1"]) == (1, 1)
 

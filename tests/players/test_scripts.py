@@ -105,7 +105,7 @@ def test_cooperators_of_clean_up_keep_the_river_clean_and_eat():
     env = sociarium.make("clean_up")
     episode, _ = rollout(env, "script:cooperator", steps=400)
     assert episode.gauges["clean_water"][150:].mean() > 110
-    assert episode.returns.min() > 50
+    assert episode.raw_returns.min() > 50
 
 
 def test_cooperators_of_coop_mining_mine_gold_together_and_no_iron():

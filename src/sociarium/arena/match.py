@@ -456,10 +456,19 @@ class Match:
         done = np.array(actions, np.int32).reshape(shape)
         return records.record(page, done, len(self.env.actions))
 
-    def returns(self) -> Float[np.ndarray, " players"]:
-        """What the charter left each player so far."""
-        paid = [kept.transition.reward for kept in self.kept]
-        return np.sum(paid, axis=0) if paid else np.zeros(self.env.players)
+    @property
+    def raw_returns(self) -> Float[np.ndarray, " players"]:
+        """What the world paid each player so far."""
+        return np.sum([self._nothing, *(kept.transition.raw for kept in self.kept)], axis=0)
+
+    @property
+    def reward_returns(self) -> Float[np.ndarray, " players"]:
+        """What the charter left each player of it so far."""
+        return np.sum([self._nothing, *(kept.transition.reward for kept in self.kept)], axis=0)
+
+    @property
+    def _nothing(self) -> Float[np.ndarray, " players"]:
+        return np.zeros(self.env.players, np.float32)
 
     def episode(self) -> Episode:
         """The episode so far, for metrics and pictures."""

@@ -283,9 +283,9 @@ class MatchFolder:
 
 def results(match: Match) -> dict[str, Any]:
     """How everybody did, and how often players outside failed."""
-    scores = match.returns()
     return {
-        "scores": scores.tolist(),
+        "raw_returns": match.raw_returns.tolist(),
+        "reward_returns": match.reward_returns.tolist(),
         "decisions": {str(seat): one.decisions for seat, one in match.guests.items()},
         "failures": {str(seat): dict(one.failures) for seat, one in match.guests.items()},
     }

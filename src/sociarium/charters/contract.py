@@ -25,7 +25,7 @@ from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
-from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
+from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics import social
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Members
@@ -60,10 +60,7 @@ class Contract(Charter[State, Params]):
     pauses = True
     suits_large = True
     event_specs = (EventSpec("joined", "{actor} joined group {value}"),)
-    gauge_specs = (
-        GaugeSpec("grouped", "players in a group with others"),
-        GaugeSpec("largest group", "members of the largest group"),
-    )
+    gauge_specs = social.GROUPS
 
     def __init__(self, rounds: int = 5, groups: int = 0) -> None:
         if rounds < 1 or not 0 <= groups <= MOST_GROUPS:
@@ -157,10 +154,5 @@ class Contract(Charter[State, Params]):
         return Bonds(self.players, stage, (social.circles(self.members(state)),))
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
-        """How many are in groups, and the size of the largest."""
-        inside = jnp.ones((self.players, 1), jnp.int32)
-        size = social.totals(inside, state.group[:, None], self.groups)
-        return {
-            "grouped": jnp.sum(jnp.where(size > 1, size, 0)).astype(jnp.float32),
-            "largest group": jnp.max(size).astype(jnp.float32),
-        }
+        """How many groups there are, who is in one, and the largest."""
+        return social.group_gauges(self.members(state), self.groups)

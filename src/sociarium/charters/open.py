@@ -61,7 +61,8 @@ class Open(Charter[State, Params]):
     suits_large = True
     gauge_specs = (
         GaugeSpec("ties", "connections between players"),
-        GaugeSpec("grouped", "players in a group with others"),
+        *social.DEGREES,
+        *social.GROUPS,
     )
     event_specs = (
         EventSpec("connected", "{actor} connected to {target}"),
@@ -289,10 +290,9 @@ class Open(Charter[State, Params]):
         )
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
-        """How many connections there are, and how many players share a group."""
-        inside = jnp.ones((self.players, 1), jnp.int32)
-        size = social.totals(inside, state.group[:, None], self.groups)
+        """How many connections there are, of whom, and who is in groups."""
         return {
             "ties": self._tied(state).sum().astype(jnp.float32),
-            "grouped": jnp.sum(jnp.where(size > 1, size, 0)).astype(jnp.float32),
+            **social.degree_gauges(state.edges),
+            **social.group_gauges(self._members(state), self.groups),
         }

@@ -55,6 +55,7 @@ class Structure(Charter[State, Params]):
     """One structure, or several as in `inequality,30:independent,60:overlapping`."""
 
     sheet = SHEET
+    gauge_specs = (*social.DEGREES, *social.GROUPS)
 
     def __init__(self, kind: str = "independent") -> None:
         self.kinds, self.begins = _schedule(kind)
@@ -109,6 +110,13 @@ class Structure(Charter[State, Params]):
     ) -> State:
         """Counts the steps of the world (C4)."""
         return State(state.clock + moved)
+
+    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+        """How many show their windows to how many, and who is in groups."""
+        return {
+            **social.degree_gauges(self.edges(state, params)),
+            **social.group_gauges(self.members(state, params), GROUPS),
+        }
 
     def bonds(self, state: State, params: Params) -> Bonds:
         """The structure of this step."""

@@ -110,11 +110,14 @@ def conclude(match: Match, folder: MatchFolder | None) -> None:
     console = Console(width=None if Console().is_terminal else 100, highlight=False)
     how = f"ended by {match.ended}" if match.ended else "stopped"
     console.print(f"{match.env.id}: {match.step} steps, {how}")
-    for seat, (chair, score) in enumerate(zip(match.table.chairs, match.returns(), strict=True)):
+    raw, left = match.raw_returns, match.reward_returns
+    for seat, chair in enumerate(match.table.chairs):
         one = match.guests.get(seat)
         asked = f"  {one.decisions} decisions" if one else ""
         failed = f", failed: {_counts(one.failures)}" if one and one.failures else ""
-        console.print(f"  seat {seat}  {score:8g}  {chair}{asked}{failed}", markup=False)
+        score = f"{left[seat]:8g}"
+        paid = f" (the world paid {raw[seat]:g})" if raw[seat] != left[seat] else ""
+        console.print(f"  seat {seat}  {score}  {chair}{paid}{asked}{failed}", markup=False)
     if folder is not None:
         console.print(f"{folder.path / EPISODE} holds the record", markup=False)
         if not match.ended:

@@ -41,6 +41,8 @@ class Measure:
         console = Console(width=None if Console().is_terminal else 100)
         console.print(_society(measures), highlight=False)
         console.print(_kinds(measures), highlight=False)
+        if measures.jobs:
+            console.print(_jobs(measures), highlight=False)
         if env.cooperation is not None:
             console.print(
                 f"\nCooperation: {env.cooperation.meaning}.", style="dim", highlight=False
@@ -72,6 +74,14 @@ def _kinds(measures: Measures) -> Table:
     for name in next(iter(measures.kinds.values())):
         values = [_shown(name, metrics) for metrics in measures.kinds.values()]
         table.add_row(name.replace("_", " "), *values)
+    return table
+
+
+def _jobs(measures: Measures) -> Table:
+    table = Table("\njob", box=None, pad_edge=False)
+    table.add_column("\nshare of what all are left with", justify="right")
+    for name, share in measures.jobs.items():
+        table.add_row(name, str(share))
     return table
 
 

@@ -69,7 +69,7 @@ def show(env: Any, episode: Any, states: Any, player: int | None, fps: int, ever
             page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
             live.update(page, refresh=True)
             time.sleep(1 / fps if live.console.is_terminal else 0)
-    print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.returns)}")
+    print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.raw_returns)}")
 
 
 def write(
@@ -101,7 +101,7 @@ def write(
         film.save_mp4(frames, out, fps=fps)
     else:
         film.save_gif(frames, out, fps=fps)
-    console.print(f"{out}: {len(frames)} pictures, scores {_plain(episode.returns)}")
+    console.print(f"{out}: {len(frames)} pictures, scores {_plain(episode.raw_returns)}")
 
 
 def _plain(scores: np.ndarray) -> str:

@@ -38,9 +38,14 @@ class Episode:
         return len(self.actions)
 
     @property
-    def returns(self) -> Float[np.ndarray, " players"]:
+    def raw_returns(self) -> Float[np.ndarray, " players"]:
         """What the world paid each player."""
         return self.raw.sum(axis=0)
+
+    @property
+    def reward_returns(self) -> Float[np.ndarray, " players"]:
+        """What the charter left each player of it; without a charter, the same."""
+        return self.reward.sum(axis=0)
 
 
 def fingerprint(tree: Any) -> str:

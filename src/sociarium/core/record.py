@@ -117,8 +117,6 @@ class Page(_Page):
         marked = [step for step, _ in self.marks]
         if marked != sorted(set(marked)) or any(step > self.steps for step in marked):
             raise ValueError("marks are not in order of time")
-        if missing := {*range(0, self.steps, self.marked), self.steps} - {*marked}:
-            raise ValueError(f"there is no mark at step {min(missing)}")
         if any(one.seat >= self.players for one in (*self.patches, *self.tasks, *self.asked)):
             raise ValueError("somebody acts who has no seat")
         for patch in self.patches:
@@ -137,6 +135,13 @@ class Record(BaseModel):
 
     def __len__(self) -> int:
         return self.page.steps
+
+
+def _unmarked(page: Page) -> str:
+    """What is wrong with the marks of a whole episode, if anything is."""
+    marked = {step for step, _ in page.marks}
+    missing = {*range(0, page.steps, page.marked), page.steps} - marked
+    return f"there is no mark at step {min(missing)}" if missing else ""
 
 
 def plain_name(world: str) -> str:
@@ -161,9 +166,12 @@ def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds
     width = 1 if kinds <= 256 else 2
     kept = np.ascontiguousarray(actions, f"<u{width}")
     try:
-        return Record(page=Page(**page, steps=len(kept), width=width), actions=kept)
+        made = Record(page=Page(**page, steps=len(kept), width=width), actions=kept)
     except ValidationError as error:
         raise BadArgument(f"this episode cannot be recorded: {first_wrong(error)}") from None
+    if wrong := _unmarked(made.page):
+        raise BadArgument(f"this episode cannot be recorded: {wrong}")
+    return made
 
 
 def save(path: Path, kept: Record) -> None:
@@ -206,6 +214,8 @@ def unpacked(packed: bytes, name: str) -> Record:
         page = Page.model_validate_json(text)
     except ValidationError as error:
         raise CannotRead(f"{name} is no episode of format {FORMAT}: {first_wrong(error)}") from None
+    if wrong := _unmarked(page):
+        raise CannotRead(f"{name} cannot be checked: {wrong}.")
     expected = page.steps * page.players * page.width
     body = _inflated(packed[begin + size :], expected, f"what was done in {name}")
     if len(body) != expected:

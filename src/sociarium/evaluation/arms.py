@@ -138,7 +138,7 @@ def _settled(
 
 def _diagram(played: Played, at: Sequence[int], after: bool) -> Diagram:
     """The diagram of these line-ups, one for each number of cooperators."""
-    got = played.rewards if after else played.returns
+    got = played.reward_returns if after else played.raw_returns
     means = []
     for script in (COOPERATOR, DEFECTOR):
         kinds = [n for n, kind in enumerate(played.kinds) if kind.ref == script.split(":")[1]]

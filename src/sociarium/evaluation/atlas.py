@@ -100,20 +100,20 @@ def surveyed(
         institution.name,
         best,
         *(over_episodes(played.welfare[at]) for at in (best, 0)),
-        equality=over_episodes(1 - gini(played.rewards[best])),
+        equality=over_episodes(1 - gini(played.reward_returns[best])),
         self_interest=_level(played, cooperator, defector, best),
     )
 
 
 def _level(played: Played, cooperator: Seat, defector: Seat, best: int) -> Estimate:
     """The self-interest level of the best mixture, and its bootstrap interval over episodes."""
-    total = played.rewards.sum(2)
+    total = played.reward_returns.sum(2)
     own = (
         played.mean_of(cooperator, after_charter=True)[best],
         played.mean_of(defector, after_charter=True)[best - 1],
     )
     others = [
-        (total[at] - mine) / (played.rewards.shape[2] - 1)
+        (total[at] - mine) / (played.reward_returns.shape[2] - 1)
         for at, mine in zip((best, best - 1), own, strict=True)
     ]
     values = np.stack([np.stack([o, e]) for o, e in zip(own, others, strict=True)])[:, :, None]

@@ -21,21 +21,21 @@ LineUp = tuple[Seat, ...]
 class Played:
     """What the players of each line-up got in each episode, by seat, and who sat there.
 
-    `returns` is what the world paid, `rewards` what a charter left of it; `acts` and `refusals`
-    count the opportunities to cooperate that all players took and passed up.
+    `raw_returns` is what the world paid, `reward_returns` what a charter left of it; `acts` and
+    `refusals` count the opportunities to cooperate that all players took and passed up.
     """
 
     kinds: tuple[Seat, ...]
     seating: Int[np.ndarray, "lineups episodes players"]
-    returns: Float[np.ndarray, "lineups episodes players"]
-    rewards: Float[np.ndarray, "lineups episodes players"]
+    raw_returns: Float[np.ndarray, "lineups episodes players"]
+    reward_returns: Float[np.ndarray, "lineups episodes players"]
     acts: Float[np.ndarray, "lineups episodes"]
     refusals: Float[np.ndarray, "lineups episodes"]
 
     @property
     def welfare(self) -> Float[np.ndarray, "lineups episodes"]:
         """What all players got together."""
-        return self.returns.sum(axis=2)
+        return self.raw_returns.sum(axis=2)
 
     def cooperation(self, lineup: int) -> float | None:
         """Acts of a line-up for each opportunity it had; nothing where there was none."""
@@ -48,7 +48,7 @@ class Played:
         """What a player of this kind got on average; NaN where none took part."""
         theirs = self.seating == self.kinds.index(kind)
         count = theirs.sum(axis=2)
-        got = self.rewards if after_charter else self.returns
+        got = self.reward_returns if after_charter else self.raw_returns
         total = np.where(theirs, got, 0.0).sum(axis=2)
         return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 

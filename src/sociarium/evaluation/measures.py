@@ -1,5 +1,6 @@
 """The metrics of a line-up over many episodes: of the whole society and of each kind of player."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import Tell
+from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.specs import CooperationSpec
@@ -23,12 +25,15 @@ class Measures:
     """Means over episodes with their intervals.
 
     `kinds` holds, for each seat string, the metrics of one player of that kind; `hits` how often
-    players of one kind hit players of another in an episode, by attacker and then by target.
+    players of one kind hit players of another in an episode, by attacker and then by target. Where
+    players have jobs, `jobs` holds what part of all points the players of each job were left with;
+    episodes without points are left out.
     """
 
     society: dict[str, Estimate]
     kinds: dict[str, dict[str, Estimate]]
     hits: dict[str, dict[str, float]]
+    jobs: dict[str, Estimate]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -39,6 +44,7 @@ class Measures:
                 for kind, metrics in self.kinds.items()
             },
             "hits": self.hits,
+            "jobs": {name: value.as_dict() for name, value in self.jobs.items()},
         }
 
 
@@ -53,7 +59,22 @@ def measure(
 ) -> Measures:
     """The metrics of the line-up in its seats."""
     records = played(env, lineup, episodes=episodes, seed=seed, params=params, tell=tell)
-    return measured(records, env.cooperation)
+    return measured(records, env.cooperation, jobs_of(env, params))
+
+
+def jobs_of(env: Environment[Any, Any], params: Any = None) -> tuple[str, ...]:
+    """What others are told that each player is, by seat, such as its job; nothing where untold."""
+    told = [place for place, number in enumerate(env.view_spec.own) if number.told]
+    if not told:
+        return ()
+    params = env.params() if params is None else params
+    start = env.compiled("reset")(random.key(0), params)
+    own = np.asarray(env.compiled("observe")(start, params).own)[:, told]
+    names = [env.view_spec.own[place] for place in told]
+    return tuple(
+        ", ".join(n.told[int(code) - n.low] for n, code in zip(names, codes, strict=True))
+        for codes in own
+    )
 
 
 def played(
@@ -71,8 +92,10 @@ def played(
     return Batch(env, kinds, seating, seed=seed, params=params).episodes(tell)
 
 
-def measured(episodes: list[Episode], cooperation: CooperationSpec | None) -> Measures:
-    """The metrics of recorded episodes with one line-up."""
+def measured(
+    episodes: list[Episode], cooperation: CooperationSpec | None, jobs: Sequence[str] = ()
+) -> Measures:
+    """The metrics of recorded episodes with one line-up; `jobs` are those of its seats."""
     society = [overall(episode, cooperation) for episode in episodes]
     players = [by_player(episode, cooperation) for episode in episodes]
     seats = np.array(episodes[0].seats)
@@ -86,7 +109,17 @@ def measured(episodes: list[Episode], cooperation: CooperationSpec | None) -> Me
             one: {two: float(hits[np.ix_(seats == one, seats == two)].sum()) for two in names}
             for one in names
         },
+        jobs=_shares(episodes, np.array(jobs)),
     )
+
+
+def _shares(episodes: list[Episode], jobs: np.ndarray) -> dict[str, Estimate]:
+    """What part of all points the players of each job were left with."""
+    left = np.array([episode.reward_returns for episode in episodes], np.float64)
+    left = left[left.sum(1) != 0]
+    shares = left / left.sum(1, keepdims=True)
+    names = dict.fromkeys(jobs.tolist()) if len(left) else {}
+    return {name: over_episodes(shares[:, jobs == name].sum(1)) for name in names}
 
 
 def _of(players: dict[str, Float[np.ndarray, " players"]], chosen: np.ndarray) -> dict[str, float]:

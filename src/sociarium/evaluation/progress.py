@@ -9,7 +9,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.metrics.growth import growth
-from sociarium.metrics.welfare import equality
+from sociarium.metrics.welfare import reward_equality
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Progress:
     """Means over episodes with their intervals; first steps only where it came to that."""
 
     share: Estimate  # of the oracle
-    fairness: Estimate  # 1 - Gini of the returns
+    fairness: Estimate  # 1 - Gini of what players are left with
     deepest: Estimate
     handed_over: Estimate
     completion: dict[str, Estimate]  # by recipe, of the executions in the oracle's optimum
@@ -47,8 +47,8 @@ def progress(env: Environment[Any, Any], episodes: list[Episode]) -> Progress:
     steps = {kind: [g.discovered[kind] for g in grown if kind in g.discovered] for kind in kinds}
     mean = lambda values: over_episodes(np.array(list(values), np.float64))  # noqa: E731
     return Progress(
-        share=mean(each.returns.sum() / oracle.total for each in episodes),
-        fairness=mean(equality(each) for each in episodes),
+        share=mean(each.raw_returns.sum() / oracle.total for each in episodes),
+        fairness=mean(reward_equality(each) for each in episodes),
         deepest=mean(g.deepest for g in grown),
         handed_over=mean(g.handed_over for g in grown),
         completion={

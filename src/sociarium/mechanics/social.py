@@ -6,14 +6,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt8
+from jaxtyping import Array, Bool, Float, Int, UInt8
 
 from sociarium.core.errors import BadArgument
 from sociarium.core.scene import Circle
+from sociarium.core.specs import GaugeSpec
 from sociarium.mechanics.layout import FEW, merged
 from sociarium.mechanics.parts import MOST_MEMBERS, Parts, portion
 
 NOBODY = -1
+GROUPS = (
+    GaugeSpec("groups", "groups of two or more"),
+    GaugeSpec("grouped", "players in a group with others"),
+    GaugeSpec("largest group", "members of the largest group"),
+)
+DEGREES = (
+    GaugeSpec("mean degree", "connections from a player, on average"),
+    GaugeSpec("highest out-degree", "connections from the player who has most"),
+    GaugeSpec("highest in-degree", "connections to the player who has most"),
+)
 
 
 class Edges(eqx.Module):
@@ -147,6 +158,26 @@ def looked_up(table: Int[Array, " groups"], of: Int[Array, "*shape"]) -> Int[Arr
         found = jnp.sum(jnp.where(there, table[None], 0), -1, dtype=table.dtype)
         return found.reshape(of.shape)
     return jnp.where(of == NOBODY, 0, table.at[of].get(mode="clip"))
+
+
+def group_gauges(members: Members, groups: int) -> dict[str, Float[Array, ""]]:
+    """How many groups there are, who is in one with others, and the largest: see GROUPS."""
+    inside = (members.of != NOBODY).astype(jnp.int32)
+    size = totals(inside, members.of, groups)
+    with_others = inside * (looked_up(size, members.of) > 1)
+    levels = (size > 1).sum(), with_others.any(1).sum(), size.max()
+    names = (spec.name for spec in GROUPS)
+    return {n: x.astype(jnp.float32) for n, x in zip(names, levels, strict=True)}
+
+
+def degree_gauges(edges: Edges) -> dict[str, Float[Array, ""]]:
+    """How many connections players have, in sight or shares: see DEGREES."""
+    tied = (edges.sight | (edges.share > 0)).astype(jnp.int32)
+    players = len(tied)
+    into = tied.sum(0) if edges.to is None else totals(tied, edges.to, players)
+    levels = tied.sum() / players, tied.sum(1).max(), into.max()
+    names = (spec.name for spec in DEGREES)
+    return {n: x.astype(jnp.float32) for n, x in zip(names, levels, strict=True)}
 
 
 def shown_by(edges: Edges, players: int, most: int) -> Int[Array, "players most"]:

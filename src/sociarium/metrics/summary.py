@@ -16,7 +16,8 @@ def by_player(
     """The metrics that each player has by itself."""
     done = cooperation_of(episode, cooperation)
     return {
-        "return": episode.raw.sum(axis=0, dtype=np.float64),
+        "raw_return": episode.raw.sum(axis=0, dtype=np.float64),
+        "reward_return": episode.reward.sum(axis=0, dtype=np.float64),
         "present": safety.presence(episode),
         "attacks_fired": safety.fired(episode).astype(np.float64),
         "attacks_effective": safety.effective(episode).astype(np.float64),
@@ -33,6 +34,8 @@ def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, 
     return {
         "collective_return": welfare.collective(episode),
         "equality": welfare.equality(episode),
+        "reward_per_player": float(episode.reward.sum(dtype=np.float64)) / episode.players,
+        "reward_equality": welfare.reward_equality(episode),
         "sustainability": welfare.sustainability(episode),
         "peace": safety.peace(episode),
         "attacks_fired": float(safety.fired(episode).sum()),
@@ -50,7 +53,7 @@ def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, 
 
 
 def summary(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
-    """Everything in one row; a player's own metrics end in its seat, as in `return_0`."""
+    """Everything in one row; a player's own metrics end in its seat, as in `raw_return_0`."""
     own = {
         f"{name}_{seat}": float(value)
         for name, values in by_player(episode, cooperation).items()

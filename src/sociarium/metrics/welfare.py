@@ -24,8 +24,13 @@ def gini(income: Float[np.ndarray, "*batch players"]) -> Float[np.ndarray, "*bat
 
 
 def equality(episode: Episode) -> float:
-    """1 - Gini of the returns: 1 when all earn the same, also when nobody earns anything."""
-    return float(1 - gini(episode.returns))
+    """1 - Gini of what the world paid: 1 when all earn the same, also when nobody earns."""
+    return float(1 - gini(episode.raw_returns))
+
+
+def reward_equality(episode: Episode) -> float:
+    """1 - Gini of what players were left with after their charter shared and fined."""
+    return float(1 - gini(episode.reward_returns))
 
 
 def reward_times(episode: Episode) -> Float[np.ndarray, " players"]:
