@@ -60,6 +60,7 @@ MOMENTS = {
 MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md")
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
+TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
 SMALL = 10  # columns of a map that is drawn larger
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
@@ -281,6 +282,7 @@ def filled(text: str) -> str:
         "kindness": kindness,
         "stages": stages,
         "arms": contract_arms,
+        "rewiring": rewired,
         "welfare": welfare,
         "self-interest": self_interest,
     }
@@ -413,6 +415,17 @@ def contract_arms() -> list[str]:
         for kind, counts in there.items()
     ]
     return [*lines, "", f"Where players choose, these sign: {'; '.join(who)}."]
+
+
+def rewired() -> list[str]:
+    """Cooperation by the rate of rewiring, at one temptation of the phase diagrams."""
+    phases = json.loads((DOCS / "pictures" / "rewiring.json").read_text())
+    rates = [f"{rate:.3g}" for rate in phases[0]["rewirings"]]
+    lines = [f"| players, rewiring a step | {' | '.join(rates)} |", f"|---{'|---' * len(rates)}|"]
+    for phase in phases:
+        shares = phase["cooperation"][phase["temptations"].index(TEMPTATION)]
+        lines.append(f"| {phase['players']:,} | {' | '.join(f'{x:.2f}' for x in shares)} |")
+    return lines
 
 
 def _point(diagram: dict[str, Any], curve: str, at: int) -> str:

@@ -17,6 +17,7 @@ from sociarium.cli.measure import Measure
 from sociarium.cli.progress import progress
 from sociarium.cli.schelling import Schelling, chosen
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.evaluation.arms import ARMS
 from sociarium.evaluation.cards import markdown
 from sociarium.evaluation.schelling import AGREEMENTS
 from tests.evaluation.test_schelling import saved_policies
@@ -160,7 +161,9 @@ def test_arms_and_atlas_print_and_draw_what_institutions_change(tmp_path, capsys
     Arms("coins", episodes=2, out=tmp_path / "arms.svg").run()
     shown = capsys.readouterr().out
     assert "only cooperators sign" in shown and "who signs" in shown
-    assert (tmp_path / "arms.svg").stat().st_size > 0
+    assert "<!-- players choose -->" in (tmp_path / "arms.svg").read_text()
+    told = json.loads((tmp_path / "arms.json").read_text())
+    assert [arm["arm"] for arm in told] == list(ARMS) and "shared" in told[0]
     with pytest.raises(BadArgument, match="at least 2"):
         Arms("coins", episodes=1).run()
     with pytest.raises(BadArgument, match="at least 1"):

@@ -194,7 +194,7 @@ def save(phases: Sequence[Phase], path: Path, footnote: str = "") -> None:
     bar = figure.colorbar(shown, ax=list(grid), fraction=0.03, pad=0.015)
     bar.set_label("cooperation", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=7)
-    title = "Cooperation lasts where ties can be cut"
+    title = "Cooperation by temptation and rewiring"
     figure.text(0.012, 0.915, title, fontsize=13, fontweight="bold", color=INK)
     figure.text(0.012, 0.02, footnote, fontsize=7, color=FAINT)
     write(figure, path)

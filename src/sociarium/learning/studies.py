@@ -53,7 +53,7 @@ _SETTINGS = {
     "harvest_partnership": _PATIENCE,
 }
 # To who wishes for an angle, what the other player does meanwhile outweighs a coin's colour, so
-# these learners look less far ahead, make more of what they see and play longer. These numbers and
+# these learners look less far ahead, make more of what they see and play longer. Discount, rate and
 # the weight below were chosen with the published table in sight: a fit, and named so.
 _KEEN = {"coins": {"discount": 0.9, "epochs": 4, "learning_rate": 1e-3, "millions": 3.0}}
 _METHODS: Mapping[str, tuple[str, str]] = {
