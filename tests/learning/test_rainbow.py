@@ -204,9 +204,16 @@ def test_plain_q_learning_goes_on_after_a_time_out_and_not_after_the_end(final, 
 EVERY = "selfish common svo:45 exchange:0.5 inequity:5,0.05"
 
 
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("mixing", ["none", "sum"])
-def test_every_preference_with_any_sharing_and_mixing(shared, mixing):
+@pytest.mark.parametrize(
+    ("mixing", "shared"),
+    [
+        ("none", False),
+        ("sum", True),
+        pytest.param("none", True, marks=pytest.mark.slow),
+        pytest.param("sum", False, marks=pytest.mark.slow),
+    ],
+)
+def test_every_preference_with_any_sharing_and_mixing(mixing, shared):
     """Five seats that want different things."""
     switch = {"distributional": mixing == "none", "noisy": mixing == "none", "atoms": 5}
     run = training(Rainbow(**TINY, **switch, shared=shared, mixing=mixing), Echo(5), EVERY)
@@ -219,6 +226,7 @@ def test_every_preference_with_any_sharing_and_mixing(shared, mixing):
         assert all((weight[0] != weight[seat]).any() for seat in range(1, 5))
 
 
+@pytest.mark.slow
 def test_a_cohort_learns_as_its_members_do_alone_among_frozen_players():
     env, chairs = Echo(3), roster.parse("random")
     numbers = [Rainbow(**TINY, atoms=5, learning_rate=rate) for rate in (1e-3, 1e-2)]

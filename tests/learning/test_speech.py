@@ -75,6 +75,7 @@ def test_with_words_they_light_the_right_lamp(speakers):
     assert found > 0.9
 
 
+@pytest.mark.slow
 def test_without_words_they_guess():
     *_, found = trained(words=0, updates=20)
     assert 0.4 < found < 0.6

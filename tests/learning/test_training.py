@@ -22,7 +22,7 @@ from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import read_metrics
 from sociarium.learning.training import Plan, Training, plan_of, train
 from sociarium.networks import stored
-from tests.learning.runs import EACH, LONG, ROOT, environment, small
+from tests.learning.runs import EACH, LONG, ROOT, environment, one_update, small
 
 PROGRAM = [sys.executable, "-m", "tests.learning.runs"]
 
@@ -55,7 +55,7 @@ def whole(tmp_path_factory):
 @pytest.mark.parametrize(
     ("algorithm", "settings"),
     [
-        ("ippo", {}),
+        pytest.param("ippo", {}, marks=pytest.mark.slow),
         ("recppo", {"segment": 4, "shared": False, "critic_sees": "state"}),
         ("rainbow", {}),
     ],
@@ -87,11 +87,11 @@ def test_a_run_goes_on_bit_for_bit_from_any_update(algorithm, settings, tmp_path
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kills, tmp_path):
     lot = random.Random(0)
     unkilled, killed = tmp_path / "unkilled", tmp_path / "killed"
-    subprocess.run([*PROGRAM, unkilled], cwd=ROOT, env=environment(2), check=True)
+    assert train(small(updates=LONG), unkilled, checkpoint_every=0.0)
     reached = []
     for _ in range(kills):
         before = step_of(killed)
-        child = subprocess.Popen([*PROGRAM, killed], cwd=ROOT, env=environment(2))
+        child = subprocess.Popen([*PROGRAM, killed], cwd=ROOT, env=environment(1))
         while step_of(killed) <= before:
             assert child.poll() is None
             time.sleep(0.005)
@@ -100,7 +100,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kills, 
         assert child.wait() == -signal.SIGKILL
         reached.append(step_of(killed))
     assert reached == sorted(set(reached)) and reached[-1] < LONG * EACH
-    subprocess.run([*PROGRAM, killed], cwd=ROOT, env=environment(2), check=True)
+    subprocess.run([*PROGRAM, killed], cwd=ROOT, env=environment(1), check=True)
     manifest = read_manifest(killed)
     assert manifest["finished"] and [r["step"] for r in manifest["resumed"]] == reached
     assert files(killed) == files(unkilled)
@@ -174,8 +174,8 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(what, tmp_path, whole, monk
 
 
 def test_eight_devices_learn_what_one_does(tmp_path):
-    words = [*PROGRAM, tmp_path, "1", "8"]
-    subprocess.run(words, cwd=ROOT, env=environment(8), check=True)
+    one_update(tmp_path / "1.npz", 1)
+    subprocess.run([*PROGRAM, tmp_path, "8"], cwd=ROOT, env=environment(8), check=True)
     with np.load(tmp_path / "1.npz") as one, np.load(tmp_path / "8.npz") as eight:
         assert one.files == eight.files
         for name in one.files:

@@ -112,7 +112,7 @@ class Match:
         self.patches: list[Patch] = []
         self.tasks: list[Task] = []
         self.asked: list[Asked] = []
-        self.marks: dict[int, str] = {}
+        self.marks: dict[int, str] = {0: self._hash()}
         self.ended = ""
         self._stopping = False
         self._spent = 0.0  # seconds
@@ -389,7 +389,7 @@ class Match:
         if self.guests:
             self._told(happened, kept, statuses)
         if self.step % self.marked == 0:
-            self._mark()
+            self.marks[self.step] = self._hash()
 
     def _told(self, happened: Sequence[Row], kept: Kept, statuses: Sequence[Status]) -> None:
         """What players outside noticed of a step, and whose skills ended."""
@@ -422,16 +422,13 @@ class Match:
             return "full record"
         return printable(next(filter(None, (end(now) for end in self.ends)), ""))
 
-    def _mark(self) -> None:
-        """Keeps a hash of the state, before anything is written into it for the coming step."""
-        if self.step not in self.marks:
-            self.marks[self.step] = fingerprint(jax.device_get(self.standing.state))
+    def _hash(self) -> str:
+        return fingerprint(jax.device_get(self.standing.state))
 
     # What is left of it.
 
     def record(self) -> Record:
         """Everything from which the match can be rebuilt."""
-        self._mark()
         seed, lane, number = self.table.identity
         actions = [kept.actions for kept in self.kept]
         page = {
@@ -450,7 +447,7 @@ class Match:
             "tasks": tuple(self.tasks),
             "asked": tuple(self.asked),
             "marked": self.marked,
-            "marks": tuple(self.marks.items()),
+            "marks": tuple({**self.marks, self.step: self._hash()}.items()),
         }
         shape = (len(actions), self.env.players)
         done = np.array(actions, np.int32).reshape(shape)
