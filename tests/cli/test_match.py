@@ -73,6 +73,7 @@ def test_every_kind_of_player_sits_in_one_match(tmp_path):
     assert len(rows) == sum(asked.values()) and all("seconds" not in row for row in rows)
 
 
+@pytest.mark.filterwarnings("ignore:os.fork", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_replay_draws_and_verifies(played, tmp_path):
     row = json.loads(sociarium("replay", played, "--verify", "--json"))
     assert row == {
@@ -86,7 +87,7 @@ def test_a_replay_draws_and_verifies(played, tmp_path):
         "differs": None,
         "verified": True,
     }
-    for name in ("x.gif", "x.png"):
+    for name in ("x.gif", "x.mp4", "x.png"):
         sociarium("replay", played, "--out", tmp_path / name, "--size", 8)
         assert (tmp_path / name).stat().st_size > 500
 

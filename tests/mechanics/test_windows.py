@@ -11,7 +11,7 @@ import pytest
 import sociarium
 from sociarium.core.conformance import same
 from sociarium.core.scene import through_eyes_of
-from sociarium.core.specs import OCCUPANTS
+from sociarium.core.specs import OCCUPANTS, seat_codes
 from sociarium.envs.dilemmas.harvest import Harvest
 from sociarium.mechanics import beams, windows
 from sociarium.mechanics.terrain import Terrain
@@ -177,13 +177,15 @@ def relation(heading, me, who):
     return ("facing my way", "facing right", "facing me", "facing left")[turn]
 
 
-def test_seats_beyond_the_last_name_start_over_and_are_never_nobody():
-    terrain = Terrain(np.zeros((20, 20), bool))
-    window = Window(terrain)
-    body = jnp.arange(300)
-    codes = np.asarray(window.code(window.dark(), body, jnp.zeros(300, jnp.int32)))
-    named = codes[:300] >> windows.SEAT
-    np.testing.assert_array_equal(named, np.arange(300) % 255 + 1)
+@pytest.mark.parametrize("players", [254, 255])
+def test_seats_are_named_while_codes_last_and_somebody_is_never_nobody(players):
+    window = Window(Terrain(np.zeros((20, 20), bool)))
+    still = jnp.asarray(np.zeros(players, np.int32))
+    body = jnp.asarray(np.arange(players, dtype=np.int32))
+    codes = np.asarray(jax.jit(window.code)(window.dark(), body, still))
+    named = np.arange(1, 255) if players == 254 else np.ones(255)
+    np.testing.assert_array_equal(codes[:players] >> windows.SEAT, named)
+    assert len(seat_codes(players)) == named.max() + 1
 
 
 def test_wide_codes_carry_the_worlds_own_half():
