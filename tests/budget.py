@@ -24,6 +24,11 @@ def _count(event, duration, **_):
     _compilations += event == COMPILED
 
 
+def compilations():
+    """Programs compiled in this process so far, those read from the cache included."""
+    return _compilations
+
+
 def cpu_seconds():
     """Of this process and of the children it has waited for."""
     spent = os.times()

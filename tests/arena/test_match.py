@@ -57,6 +57,15 @@ def assert_same(one, other):
     assert np.array_equal(one.actions, other.actions)
 
 
+def test_a_match_runs_where_an_event_loop_runs_already():
+    """As in a notebook."""
+
+    async def cell():
+        return match(guests={0: Errand(3)}).run()
+
+    assert_same(asyncio.run(cell()), match(guests={0: Errand(3)}).run())
+
+
 def test_a_match_of_pure_players_is_the_episode_that_rollout_plays():
     played = match(seats="random", steps=60)
     kept = played.run()

@@ -15,7 +15,7 @@ from sociarium.arena.match_folder import DECISIONS, EPISODE, SNAPSHOTS, TIMING, 
 from sociarium.arena.replay import Replay, world_of
 from sociarium.cli.match import MatchCommand, players
 from sociarium.core import record
-from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.errors import BadArgument, CannotRead, FolderInUse
 from sociarium.core.patches import MOST_SEATS, NewPlayer
 from sociarium.players import agents
 from sociarium.players.decision import Decision, Say
@@ -69,6 +69,23 @@ def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
         manifests[0][name] == manifests[1][name]
         for name in ("raw_returns", "reward_returns", "decisions")
     )
+
+
+def test_a_match_killed_before_its_first_step_can_be_resumed(guests, tmp_path):
+    folder, terms = MatchFolder(tmp_path / "run"), Terms(steps=20)
+    match = terms.match(COINS, guests, 0, tell, folder)
+    folder.begin(match, "coins", guests, 0, terms)
+    folder.close()
+    again = MatchFolder(tmp_path / "run").resumed(tell, True, {})
+    assert again.step == 0 and len(again.run()) == 20
+
+
+def test_two_cannot_play_in_one_folder(tmp_path):
+    left = play(tmp_path / "run", until=8)
+    with pytest.raises(FolderInUse, match="process"):
+        MatchFolder(tmp_path / "run").resumed(tell, False, {})
+    left.close()
+    assert len(MatchFolder(tmp_path / "run").resumed(tell, False, {}).run()) == 20
 
 
 def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_path):

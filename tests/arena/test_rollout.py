@@ -14,6 +14,7 @@ from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import screening
 from sociarium.core.errors import UnknownName
 from sociarium.players import roster
+from tests import budget
 from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
 from tests.toys.meadow import Meadow
 
@@ -89,6 +90,18 @@ def test_a_world_with_attacks_and_exile_adds_up_too():
             assert sums.done[name][lane].tolist() == found.tolist()
         assert not sums.done["patch_died"].any()
     assert sums.done["fired"].sum() > 0
+
+
+def test_a_second_equal_rollout_compiles_nothing():
+    env = Meadow()
+    first, _ = rollout(env, "random", steps=5)
+    before = budget.compilations()
+    again, _ = rollout(env, "random", steps=5)
+    assert budget.compilations() == before
+    assert_same_record(first, again)
+    other, _ = rollout(env, "random", seed=1, number=2, steps=5)
+    assert budget.compilations() == before
+    assert not np.array_equal(other.actions, first.actions)
 
 
 def test_play_stops_at_the_steps_asked_for_or_at_the_end():

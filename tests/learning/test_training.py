@@ -15,7 +15,8 @@ import pytest
 
 from sociarium.core import disk
 from sociarium.core.conformance import same
-from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.disk import FolderLock
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderInUse
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints, training
 from sociarium.learning.cohort import Cohort
@@ -234,6 +235,17 @@ def test_other_arguments_are_refused_before_anything_is_touched(whole):
     with pytest.raises(BadArgument, match="lanes"):
         train(small(settings={"lanes": 8}), whole, resume=True)
     assert before == files(whole) | {"manifest": (whole / "manifest.json").read_bytes()}
+
+
+def test_two_cannot_train_in_one_folder(tmp_path):
+    assert not train(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
+    rows = (tmp_path / "run" / "metrics.jsonl").read_bytes()
+    other = FolderLock(tmp_path / "run")
+    with pytest.raises(FolderInUse, match="process"):
+        train(small(), tmp_path / "run", resume=True, tensorboard=False)
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == rows
+    other.close()
+    assert train(small(), tmp_path / "run", resume=True, tensorboard=False)
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole):

@@ -9,6 +9,7 @@ import pytest
 
 import sociarium
 from sociarium.arena.batch import Batch
+from sociarium.arena.match import Match
 from sociarium.arena.rollout import rollout
 from sociarium.arena.seating import Population
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
@@ -163,6 +164,27 @@ def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
         policy(str(tmp_path), coins)
     with pytest.raises(UnknownName, match="greedy"):
         rollout(coins, f"policy:{plain}?greedily=1", steps=1)
+
+
+def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
+    Training(small()).export(tmp_path)
+    old, new = ({f.suffix: f for f in tmp_path.glob(f"weights/seed-{s}.*")} for s in (0, 1))
+    seats = f"policy:{tmp_path}?seed=0"
+
+    def actions():
+        match = Match(coins, f"{seats} {seats}", steps=STEPS)
+        match.run()
+        episode, _ = rollout(coins, seats, steps=STEPS)
+        np.testing.assert_array_equal(match.episode().actions, episode.actions)
+        return episode.actions
+
+    before = actions()
+    for suffix, file in old.items():
+        file.write_bytes(new[suffix].read_bytes())
+    after = actions()
+    assert not np.array_equal(before, after)
+    wanted, _ = rollout(coins, f"policy:{tmp_path}?seed=1", steps=STEPS)
+    np.testing.assert_array_equal(after, wanted.actions)
 
 
 def test_frozen_policies_sit_beside_learners(plain):
