@@ -29,8 +29,29 @@ def test_a_name_with_arguments_makes_the_same_world_again():
     assert catalogue.find(env.id).id == "harvest_open-v0"
 
 
-def test_arguments_of_the_call_win():
-    assert sociarium.make("coins?players=4", players=3).players == 3
+def test_what_stands_in_the_name_cannot_be_given_otherwise():
+    assert sociarium.make("coins?players=4", players=4).players == 4
+    with pytest.raises(BadArgument, match="asks for players=4, but players=3"):
+        sociarium.make("coins?players=4", players=3)
+    same = sociarium.make("coins+contract?rounds=2", charter="contract?rounds=2")
+    assert same.id == "coins-v0+contract?rounds=2"
+    with pytest.raises(BadArgument, match="names a charter"):
+        sociarium.make("coins+contract?rounds=2", charter="contract?rounds=3")
+
+
+@pytest.mark.parametrize(
+    ("name", "short", "without"),
+    [
+        ("coins", "coins", "coins"),
+        ("coins-v0?players=4", "coins?players=4", "coins-v0"),
+        ("coins?players=4&map_seed=7", "coins?players=4&map_seed=7", "coins?map_seed=7"),
+        ("coins?map_seed=7+open?words=2", "coins?map_seed=7+open?words=2", None),
+        ("coins?players=4+open?words=2", "coins?players=4+open?words=2", "coins+open?words=2"),
+    ],
+)
+def test_names_lose_their_version_or_an_argument_and_nothing_else(name, short, without):
+    assert catalogue.short_name(name) == short
+    assert catalogue.without(name, "players") == (without or name)
 
 
 @pytest.mark.parametrize("name", ["coins?", "coins?players", "coins?=3", "coins?players="])

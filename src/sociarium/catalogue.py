@@ -338,25 +338,61 @@ def full_name(name: str) -> str:
     return find(name).id + mark + asked + plus + charter
 
 
+def short_name(name: str) -> str:
+    """The full name without its version; arguments and charter stay."""
+    return re.sub(r"-v\d+(?=[?+]|$)", "", full_name(name), count=1)
+
+
+def under(name: str, charter: str) -> str:
+    """The name of a world under this charter; a name that has another is refused."""
+    world, plus, named = name.partition("+")
+    if plus and named != charter:
+        raise BadArgument(
+            f"{name!r} names a charter, and {charter!r} would take its place; leave out one of them"
+        )
+    return f"{world}+{charter}"
+
+
+def without(name: str, argument: str) -> str:
+    """The name of the world that does not ask for this argument."""
+    world, plus, charter = name.partition("+")
+    world, _, query = world.partition("?")
+    kept = [pair for pair in query.split("&") if pair.partition("=")[0] != argument]
+    return world + "?" * any(kept) + "&".join(kept) + plus + charter
+
+
+def arguments_of(name: str, **given: Any) -> dict[str, Any]:
+    """What a world's name asks for and what is given beside it; contradictions are refused."""
+    _, asked = _asked(name.partition("+")[0])
+    for argument in asked.keys() & given.keys():
+        if asked[argument] != given[argument]:
+            raise BadArgument(
+                f"{name!r} asks for {argument}={asked[argument]}, but {argument}={given[argument]} "
+                "is given beside it; leave out one of them"
+            )
+    return {**asked, **given}
+
+
 def make(
     name: str, *, players: int | None = None, charter: str = "", **arguments: Any
 ) -> "Environment[Any, Any]":
     """The world of this name; `players` and other constructor arguments replace the defaults.
 
     Arguments can also stand in the name, as in `harvest_open?map_seed=7&tiles=2x3`, and so can a
-    charter, as in `clean_up+contract?rounds=3`.
+    charter, as in `clean_up+contract?rounds=3`. What stands in the name cannot be given otherwise.
     """
-    name, _, under = name.partition("+")
-    entry, (_, asked) = find(name), _asked(name)
+    entry = find(name)
     if players is not None:
         arguments["players"] = players
-    chosen = {"players": entry.players, **entry.arguments, **asked, **arguments}
+    if charter:
+        name = under(name, charter)
+    chosen = {"players": entry.players, **entry.arguments, **arguments_of(name, **arguments)}
+    name, _, named = name.partition("+")
     if chosen["players"] < 1:
         raise BadArgument(f"players must be at least 1; given {chosen['players']}")
     _check_arguments(entry.id, entry.load(), chosen)
     env = entry.load()(**chosen)
     env.id = full_name(name)
-    named = charter or under
     if named or entry.charter:
         society = _society(env, named or entry.charter)
         society.id = f"{env.id}+{named}" if named else env.id

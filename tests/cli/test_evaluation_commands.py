@@ -71,9 +71,9 @@ def test_schelling_wants_what_it_can_do(tmp_path: Path):
 
 def test_all_means_every_dilemma():
     dilemmas = chosen("", True)
-    assert dilemmas == [entry for entry in WORLDS if entry.kind == "dilemma"]
-    assert 0 < len(dilemmas) < len(WORLDS) and all(entry.scripts for entry in dilemmas)
-    assert chosen("coins", False) == [find("coins")]
+    assert dilemmas == [entry.id for entry in WORLDS if entry.kind == "dilemma"]
+    assert 0 < len(dilemmas) < len(WORLDS) and all(find(name).scripts for name in dilemmas)
+    assert chosen("coins?map_seed=7+open", False) == ["coins-v0?map_seed=7+open"]
 
 
 def test_all_draws_into_a_folder(monkeypatch, capsys, tmp_path: Path):

@@ -101,3 +101,5 @@ def test_unknown_studies_and_runs_are_answered_with_the_known(tmp_path: Path):
         Reproduce("socialjax:fig9", out=tmp_path).run()
     with pytest.raises(BadArgument, match="taking-selfish_ones, taking-common"):
         Reproduce("tiny:fig1", out=tmp_path, only=("harvest",)).run()
+    with pytest.raises(BadArgument, match="names no run of tiny:fig1: taking\\?players=5;"):
+        Reproduce("tiny:fig1", out=tmp_path, only=("taking", "taking?players=5")).run()

@@ -35,10 +35,25 @@ def test_numbers_of_the_world_can_be_scheduled_too():
     assert at(plan, 0.2, "waste_chance") == [0] and at(plan, 0.75, "waste_chance") == [0.25]
 
 
-@pytest.mark.parametrize("name", [name for name in CURRICULA if name])
-def test_named_curricula_suit_any_world_under_a_contract(name):
-    for world in ("coins", "frontier_easy"):
-        Curriculum(sociarium.make(f"{world}+contract"), name)
+JOINED = [1.0, 0.0]  # everybody is in one group, and nobody is asked
+NAMED = {  # `forced` and `deliberation` by the share of training; None: as in the rules
+    "contract": {0.0: JOINED, 0.34: JOINED, 0.525: [0.5, 0.0], 0.71: None, 0.99: None},
+    "contract-direct": {0.0: JOINED, 0.34: JOINED, 0.36: None, 0.99: None},
+    "grand-coalition": {0.0: JOINED, 0.5: JOINED, 0.99: JOINED},
+}
+
+
+@pytest.mark.parametrize("world", ["coins", "frontier_easy"])
+def test_named_curricula_suit_any_world_under_a_contract(world):
+    assert {*NAMED} == {*CURRICULA} - {""}
+    env = sociarium.make(f"{world}+contract")
+    names = ("forced", "deliberation")
+    rules = [float(env.number(env.params(), name)) for name in names]
+    assert rules not in (JOINED, [0.5, 0.0])
+    for name, stages in NAMED.items():
+        plan = Curriculum(env, name)
+        for share, numbers in stages.items():
+            assert at(plan, share, *names) == pytest.approx(numbers or rules, abs=1e-5)
 
 
 @pytest.mark.parametrize(

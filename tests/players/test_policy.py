@@ -13,6 +13,8 @@ from sociarium.arena.match import Match
 from sociarium.arena.rollout import rollout
 from sociarium.arena.seating import Population
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.random import player_keys
+from sociarium.learning import preferences
 from sociarium.learning.training import Training
 from sociarium.networks.actor_critic import drawn
 from sociarium.players.policy import policy
@@ -166,6 +168,7 @@ def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
         rollout(coins, f"policy:{plain}?greedily=1", steps=1)
 
 
+<<<<<<< HEAD
 def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
     Training(small()).export(tmp_path)
     old, new = ({f.suffix: f for f in tmp_path.glob(f"weights/seed-{s}.*")} for s in (0, 1))
@@ -190,6 +193,38 @@ def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
 def test_frozen_policies_sit_beside_learners(plain):
     training = Training(small(others=f"policy:{plain}?seed=20"))
     assert training.update() is not None
+=======
+def test_frozen_policies_sit_beside_learners(plain, coins):
+    """The last seat has the weights of its seed, and acts on them step after step."""
+    training = Training(small(others=f"policy:{plain}?seed=20", settings={"lanes": 16}))
+    trainer = training.cohort.trainer
+    practice, params = trainer.practice, trainer.params
+    (frozen,), stored = practice.frozen.players, policy(plain, coins, seed=20)
+    weights = [jax.tree.leaves(p.weights) for p in (frozen, stored, policy(plain, coins, seed=3))]
+    assert all(np.array_equal(a, b) for a, b in zip(*weights[:2], strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(*weights[1:], strict=True))
+    selfish = preferences.parse("selfish", 2)
+
+    def wanted(key, view, legal):
+        (key,) = player_keys(key, jnp.array([1]))
+        return stored.act(key, view, legal, stored.begin(key))[0]
+
+    def step(place, _):
+        learners = jnp.full((practice.n, practice.learners), 3)
+        everybody, minds = practice.complete(place, learners)
+        view = jax.tree.map(lambda x: x[:, 1], place.view)
+        alone = jax.vmap(wanted)(practice.table.keys(place.lanes), view, place.legal[:, 1])
+        place, _ = practice.step(place, everybody, minds, params, selfish, jnp.float32(0))
+        return place, (everybody, alone)
+
+    @jax.jit
+    def play(key):
+        return jax.lax.scan(step, practice.begin(key, params, selfish), None, length=STEPS)[1]
+
+    everybody, alone = map(np.asarray, play(sociarium.key(0)))
+    assert everybody.shape == (STEPS, 16, 2) and (everybody[..., 0] == 3).all()
+    assert (everybody[..., 1] == alone).all() and len({*alone.ravel().tolist()}) > 2
+>>>>>>> p07-names
 
 
 def test_a_policy_of_the_bare_world_works_in_a_society_as_it_did(plain, coins):

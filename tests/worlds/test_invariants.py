@@ -102,6 +102,13 @@ frontier = chosen([case for case in CASES if find(case[0]).kind == "frontier"])
 dilemma = chosen([case for case in CASES if find(case[0]).kind == "dilemma"])
 
 
+def worlds_of(table):
+    """A fixture over the cases of the worlds in a table, by the names of their classes."""
+    cases = [case for case in CASES if find(case[0]).load().__name__ in table]
+    assert {find(case[0]).load().__name__ for case in cases} == {*table}
+    return chosen(cases)
+
+
 any_step = given(st.integers(0, 2**31 - 1), st.lists(st.integers(0, 62), min_size=7, max_size=7))
 few = settings(max_examples=25)
 
@@ -344,36 +351,44 @@ TIMERS = {  # who sets it in a step, and to what
     "clean_cooldown": functools.partial(_shot, wait="clean_recharge", pose="cleaned_from"),
     "digesting": _digestion,
 }
+TIMERS_OF = {
+    "Harvest": ("away", "cooldown"),
+    "CleanUp": ("away", "zap_cooldown", "clean_cooldown"),
+    "CoopMining": ("cooldown",),
+    "Mushrooms": ("away", "cooldown", "digesting"),
+    "GiftRefinement": ("cooldown",),
+    "PDArena": ("away", "cooldown"),
+}
+BEAMS_OF = {  # the action, and the field of the pose it was fired from
+    "Harvest": {"zap": "fired"},
+    "CleanUp": {"zap": "zapped_from", "clean": "cleaned_from"},
+    "CoopMining": {"mine": "fired"},
+    "Mushrooms": {"zap": "fired"},
+    "GiftRefinement": {"gift": "fired"},
+    "PDArena": {"interact": "fired"},
+}
+timed, armed = worlds_of(TIMERS_OF), worlds_of(BEAMS_OF)
 
 
 @few
 @any_step
-def test_timers_run_down_by_one_unless_they_are_set(steps, seed, actions):
-    step = steps.take(seed, actions)
-    for timer, setting in TIMERS.items():
-        if hasattr(step.after, timer):
-            old, new = getattr(step.before, timer), getattr(step.after, timer)
-            mask, value = setting(step)
-            assert (new[mask] == value).all()
-            assert (new[~mask] == np.maximum(old - 1, 0)[~mask]).all()
+def test_timers_run_down_by_one_unless_they_are_set(timed, seed, actions):
+    step = timed.take(seed, actions)
+    for timer in TIMERS_OF[timed.world]:
+        old, new = getattr(step.before, timer), getattr(step.after, timer)
+        mask, value = TIMERS[timer](step)
+        assert (new[mask] == value).all()
+        assert (new[~mask] == np.maximum(old - 1, 0)[~mask]).all()
 
 
 @few
 @any_step
-def test_beams_are_fired_by_who_may_and_chose_to(steps, seed, actions):
-    env, step = steps.env, steps.take(seed, actions)
-    for act, pose in (
-        ("zap", "fired"),
-        ("mine", "fired"),
-        ("gift", "fired"),
-        ("interact", "fired"),
-        ("zap", "zapped_from"),
-        ("clean", "cleaned_from"),
-    ):
-        if act in env.actions and hasattr(step.after, pose):
-            number = env.action(act)
-            chose = (step.actions == number) & step.legal_before[:, number]
-            assert np.array_equal(getattr(step.after, pose) >= 0, chose)
+def test_beams_are_fired_by_who_may_and_chose_to(armed, seed, actions):
+    env, step = armed.env, armed.take(seed, actions)
+    for act, pose in BEAMS_OF[armed.world].items():
+        number = env.action(act)
+        chose = (step.actions == number) & step.legal_before[:, number]
+        assert np.array_equal(getattr(step.after, pose) >= 0, chose)
 
 
 def played(events):

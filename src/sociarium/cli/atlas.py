@@ -35,12 +35,12 @@ class Atlas:
         if self.out is not None:
             plots.checked(self.out)
         entries = []
-        for entry in chosen(self.world, self.all):
+        for name in chosen(self.world, self.all):
             for number, institution in enumerate(atlas.INSTITUTIONS, 1):
-                what = f"{entry.id}, {institution.name} ({number} of {len(atlas.INSTITUTIONS)})"
+                what = f"{name}, {institution.name} ({number} of {len(atlas.INSTITUTIONS)})"
                 with progress(what) as tell:
                     found = atlas.surveyed(
-                        entry.id, institution, episodes=self.episodes, seed=self.seed, tell=tell
+                        name, institution, episodes=self.episodes, seed=self.seed, tell=tell
                     )
                 entries.append(found)
                 if self.json:

@@ -9,11 +9,14 @@ import tyro
 from rich.console import Console
 from rich.markdown import Markdown
 
-import sociarium
+from sociarium import catalogue
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import Entry
+from sociarium.charters.society import Society
 from sociarium.cli.progress import progress
 from sociarium.cli.schelling import chosen
+from sociarium.cli.train import filename
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import cards
 from sociarium.evaluation.baselines import baselines, rivals
@@ -26,7 +29,8 @@ class Card:
     """Write a world's card: what cooperating and defecting pay, controls, and two baselines.
 
     The baselines, random play and the best line-up of scripts, are what the tables of results hold
-    learners against. Worlds without cooperators and defectors have a card of these two alone.
+    learners against. Societies, and worlds without cooperators and defectors, have a card of these
+    two alone.
     """
 
     world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
@@ -44,29 +48,33 @@ class Card:
         """Plays, prints and writes one world after the other."""
         if self.episodes < 1:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
-        for entry in chosen(self.world, self.all):
-            row = self._row(entry)
+        for name in chosen(self.world, self.all):
+            row = self._row(name)
             if self.out is not None:
                 self.out.mkdir(parents=True, exist_ok=True)
-                (self.out / f"{entry.family}.json").write_text(json.dumps(row, indent=2) + "\n")
+                file = self.out / f"{filename(catalogue.short_name(name))}.json"
+                file.write_text(json.dumps(row, indent=2) + "\n")
             if self.json:
                 print(json.dumps(row), flush=True)
             else:
                 console = Console(width=None if Console().is_terminal else 100)
-                console.print(Markdown(f"**{entry.id}**\n\n{cards.markdown(row)}"))
+                console.print(Markdown(f"**{name}**\n\n{cards.markdown(row)}"))
 
-    def _row(self, entry: Entry) -> dict[str, Any]:
-        return self._dilemma(entry) if entry.kind == "dilemma" else self._baselines(entry)
+    def _row(self, name: str) -> dict[str, Any]:
+        entry, env = catalogue.find(name), catalogue.make(name, players=self.players)
+        if entry.kind != "dilemma" or isinstance(env, Society):
+            return self._baselines(entry, env)
+        alone = catalogue.make(catalogue.without(name, "players"), players=1)
+        return self._dilemma(entry, env, alone)
 
-    def _baselines(self, entry: Entry) -> dict[str, Any]:
-        env = sociarium.make(entry.id, players=self.players)
+    def _baselines(self, entry: Entry, env: Environment[Any, Any]) -> dict[str, Any]:
         scripts = (roster.parse(demonstration(entry.cast, env.players)), *rivals(env, entry.cast))
-        with progress(f"{entry.id}, {env.players} players") as tell:
+        with progress(f"{env.id}, {env.players} players") as tell:
             by_chance, planner = baselines(
                 env, list(dict.fromkeys(scripts)), episodes=self.episodes, seed=self.seed, tell=tell
             )
         return {
-            "env": entry.id,
+            "env": env.id,
             "players": env.players,
             "episodes": self.episodes,
             "seed": self.seed,
@@ -74,12 +82,13 @@ class Card:
             "planner": planner.as_dict(),
         }
 
-    def _dilemma(self, entry: Entry) -> dict[str, Any]:
-        env = sociarium.make(entry.id, players=self.players)
-        with progress(f"{entry.id}, {env.players} players") as tell:
+    def _dilemma(
+        self, entry: Entry, env: Environment[Any, Any], alone: Environment[Any, Any]
+    ) -> dict[str, Any]:
+        with progress(f"{env.id}, {env.players} players") as tell:
             card = cards.card(
                 env,
-                sociarium.make(entry.id, players=1),
+                alone,
                 self.cooperators,
                 self.defectors,
                 idle=self.idle,
@@ -90,7 +99,7 @@ class Card:
                 tell=tell,
             )
         return {
-            "env": entry.id,
+            "env": env.id,
             "players": env.players,
             "cooperators": self.cooperators,
             "defectors": self.defectors,

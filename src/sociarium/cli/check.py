@@ -8,7 +8,7 @@ from typing import Any
 import tyro
 from rich.console import Console
 
-import sociarium
+from sociarium import catalogue
 from sociarium.core.conformance import CLAUSES, examine
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -47,15 +47,17 @@ class Check:
 
 
 def _load(name: str, players: int | None) -> Environment[Any, Any]:
-    if ":" not in name:
-        return sociarium.make(name, players=players)
-    module, _, attribute = name.partition(":")
+    place = name.partition("?")[0]
+    if ":" not in place:
+        return catalogue.make(name, players=players)
+    module, _, attribute = place.partition(":")
     try:
         made = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise BadArgument(
             f"cannot load {name!r}: {error}. Give module:Class of a module Python can import."
         ) from error
-    env = made() if players is None else made(players=players)
+    given = {} if players is None else {"players": players}
+    env = made(**catalogue.arguments_of(name, **given))
     env.id = env.id or name
     return env

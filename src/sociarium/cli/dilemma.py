@@ -9,7 +9,8 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.catalogue import find, full_name, worlds
+from sociarium.catalogue import full_name, short_name, worlds
+from sociarium.cli.train import filename
 from sociarium.core.errors import BadArgument
 from sociarium.learning.dilemmas import DISCOUNTS, Verdict, verdict, with_scripts_again
 from sociarium.metrics.bootstrap import Estimate
@@ -54,7 +55,7 @@ class Dilemma:
             Console(width=None if Console().is_terminal else 120).print(table(rows))
 
     def _row(self, name: str, what: str) -> dict[str, Any]:
-        file = self.out / f"{find(name).family}.json" if self.out else None
+        file = self.out / f"{filename(short_name(name))}.json" if self.out else None
         stored = json.loads(file.read_text()) if file is not None and file.exists() else None
         with Console(stderr=True).status(f"{what}: compiling") as status:
             if stored is None:

@@ -10,6 +10,7 @@ from typing import Any
 import tyro
 from rich.console import Console
 
+from sociarium import catalogue
 from sociarium.arena.guests import DEADLINE
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms
@@ -68,7 +69,7 @@ class MatchCommand:
     def _begun(self, tell: Any) -> tuple[MatchFolder | None, Match]:
         if not self.world:
             raise BadArgument("say which world to play, as in `sociarium match coins`")
-        named = f"{self.world}+{self.charter}" if self.charter else self.world
+        named = catalogue.under(self.world, self.charter) if self.charter else self.world
         env, seats = seated(named, self.seats, self.players)
         terms = Terms(self.clock, self.ends, self.steps, self.deadline)
         if self.out is None:

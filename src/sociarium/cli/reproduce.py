@@ -51,9 +51,12 @@ class Reproduce:
         study = studies.find(self.study)
         out = self.out or Path("runs") / self.study.replace(":", "-")
         cells = [c for c in study.cells if not self.only or {c.name, c.panel} & set(self.only)]
-        if not cells:
+        names = {name for cell in study.cells for name in (cell.name, cell.panel)}
+        if strangers := [name for name in self.only if name not in names]:
             known = ", ".join(cell.name for cell in study.cells)
-            raise BadArgument(f"--only names no run of {self.study}; its runs are {known}")
+            raise BadArgument(
+                f"--only names no run of {self.study}: {', '.join(strangers)}; its runs are {known}"
+            )
         console = Console(stderr=True)
         self._train(cells, out, _seconds(self.budget), console)
         rows = [standing(cell, out / cell.name) for cell in cells]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.catalogue import Entry, find, worlds
+from sociarium.catalogue import Entry, find, full_name, short_name, worlds
 from sociarium.charters.society import Society
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
@@ -47,13 +47,13 @@ class Schelling:
 
     def run(self) -> None:
         """Plays, prints and draws one world after the other."""
-        entries = chosen(self.world, self.all)
+        names = chosen(self.world, self.all)
         if self.episodes < 1:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
         if self.out is not None:
-            plots.checked(self._path(entries[0]))
-        for entry in entries:
-            env = sociarium.make(entry.id if self.all else self.world, players=self.players)
+            plots.checked(self._path(names[0]))
+        for name in names:
+            entry, env = find(name), sociarium.make(name, players=self.players)
             with progress(f"{env.id}, {env.players} players") as tell:
                 raw, left = before_and_after(
                     env,
@@ -65,7 +65,7 @@ class Schelling:
                 )
             diagram = left if isinstance(env, Society) else raw
             if self.out is not None:
-                self._draw(entry, env.sheet.title, diagram)
+                self._draw(entry, env.id, env.sheet.title, diagram)
             if self.json:
                 print(json.dumps(self._row(entry, env.id, diagram)), flush=True)
             else:
@@ -88,11 +88,11 @@ class Schelling:
     def _training_seeds(self) -> tuple[int, ...]:
         return shared_seeds(roster.chair(self.cooperators), roster.chair(self.defectors))
 
-    def _path(self, entry: Entry) -> Path:
+    def _path(self, name: str) -> Path:
         assert self.out is not None
-        return self.out / f"{entry.family}.svg" if self.all else self.out
+        return self.out / f"{short_name(name)}.svg" if self.all else self.out
 
-    def _draw(self, entry: Entry, title: str, diagram: Diagram) -> None:
+    def _draw(self, entry: Entry, name: str, title: str, diagram: Diagram) -> None:
         footnote = (
             f"{self.cooperators} and {self.defectors}; {self.episodes} episodes a mixture, "
             "95% bootstrap intervals."
@@ -101,14 +101,16 @@ class Schelling:
             footnote += f" Training seeds {', '.join(map(str, seeds))}."
         if entry.asserts:
             footnote += f" The paper asserts {entry.asserts}."
-        plots.save(diagram, self._path(entry), title=f"{title} ({entry.id})", footnote=footnote)
+        plots.save(diagram, self._path(name), title=f"{title} ({name})", footnote=footnote)
 
 
-def chosen(world: str, every: bool) -> list[Entry]:
-    """The named world, or all that have scripted citizens."""
+def chosen(world: str, every: bool) -> list[str]:
+    """The full name of the world asked for, or of all that have scripted citizens."""
     if every == bool(world):
         raise BadArgument("name one world, or give --all")
-    return [entry for entry in worlds() if entry.kind == "dilemma"] if every else [find(world)]
+    if not every:
+        return [full_name(world)]
+    return [entry.id for entry in worlds() if entry.kind == "dilemma"]
 
 
 def _show(entry: Entry, name: str, diagram: Diagram) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,7 +280,7 @@ def _show(plan: Plan, folder: Path, seats: str, row: dict[str, Any]) -> None:
     players = f" --players {plan.players}" if plan.players and " " not in seats else ""
     console.print("Next:", style="dim")
     for command in ("watch", "measure"):
-        words = f'  sociarium {command} {plan.world}{players} --seats "{seats}"'
+        words = f'  sociarium {command} {shlex.quote(plan.world)}{players} --seats "{seats}"'
         console.print(words, highlight=False, soft_wrap=True)
 
 

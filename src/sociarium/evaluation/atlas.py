@@ -153,7 +153,9 @@ def save(entries: Sequence[Entry], path: Path, footnote: str = "") -> None:
         axes.text(col, row, f"{level:.2f}", ha="center", va="center", color=colour, fontsize=9)
     axes.set_xticks(range(len(names)), [textwrap.fill(name, 12) for name in names], fontsize=8)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(worlds)), [world.rsplit("-v", 1)[0] for world in worlds], fontsize=9)
+    axes.set_yticks(
+        range(len(worlds)), [catalogue.short_name(world) for world in worlds], fontsize=9
+    )
     axes.tick_params(length=0, colors=INK)
     for side in axes.spines.values():
         side.set_visible(False)

@@ -213,7 +213,8 @@ def with_scripts_again(stored: Verdict, *, episodes: int = 30) -> Verdict:
 
 
 def _verdict(world: str, learners: Learners, episodes: int) -> Verdict:
-    env, alone = catalogue.make(world), catalogue.make(world, players=1)
+    env = catalogue.make(world)
+    alone = catalogue.make(catalogue.without(world, "players"), players=1)
     beside = env.players - 1
 
     def answers(env: Any, cooperating: int, others: str, what: str) -> Setting:

@@ -500,6 +500,12 @@ class Frontier(Environment[State, Params]):
         """The paper's oracle and tighter bounds, for one copy of the land and its own players."""
         from sociarium.envs.frontier import oracle  # whose solver takes a second to load
 
+        if (self.players, self.site.tiles) != (self.task.players, (1, 1)):
+            raise BadArgument(
+                f"the bounds of {self.task.name} are for its own number of players, "
+                f"{self.task.players}, on one copy of its land; given {self.players} players and "
+                f"tiles of {self.site.tiles[0]}x{self.site.tiles[1]}"
+            )
         return oracle.bounds(self.task)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
