@@ -168,7 +168,6 @@ def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
         rollout(coins, f"policy:{plain}?greedily=1", steps=1)
 
 
-<<<<<<< HEAD
 def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
     Training(small()).export(tmp_path)
     old, new = ({f.suffix: f for f in tmp_path.glob(f"weights/seed-{s}.*")} for s in (0, 1))
@@ -190,10 +189,6 @@ def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
     np.testing.assert_array_equal(after, wanted.actions)
 
 
-def test_frozen_policies_sit_beside_learners(plain):
-    training = Training(small(others=f"policy:{plain}?seed=20"))
-    assert training.update() is not None
-=======
 def test_frozen_policies_sit_beside_learners(plain, coins):
     """The last seat has the weights of its seed, and acts on them step after step."""
     training = Training(small(others=f"policy:{plain}?seed=20", settings={"lanes": 16}))
@@ -224,7 +219,6 @@ def test_frozen_policies_sit_beside_learners(plain, coins):
     everybody, alone = map(np.asarray, play(sociarium.key(0)))
     assert everybody.shape == (STEPS, 16, 2) and (everybody[..., 0] == 3).all()
     assert (everybody[..., 1] == alone).all() and len({*alone.ravel().tolist()}) > 2
->>>>>>> p07-names
 
 
 def test_a_policy_of_the_bare_world_works_in_a_society_as_it_did(plain, coins):
