@@ -104,7 +104,12 @@ class Match:
         self._skills = _offers(self.table)
         self.clock.begin(tuple(self.guests))
         self.standing: Standing = self.table.start()
-        self.first_seats = tuple(plain(str(chair)) for chair in chairs)
+        self.first_seats = tuple(
+            f"agent:{type(given[seat].player).__name__}"
+            if seat in given and not chair.outside
+            else plain(str(chair))
+            for seat, chair in enumerate(chairs)
+        )
         self.kept: list[Kept] = []
         self.rows: list[Row] = []
         self.texts: list[str] = []
