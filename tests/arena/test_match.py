@@ -476,7 +476,7 @@ def assert_same_play(one, other):
     assert set(other.page.marks) <= set(one.page.marks)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(1, 29), st.integers(0, 2), st.booleans())
 def test_a_fork_differs_only_from_the_fork_on(at, seat, with_guests):
     def make():
