@@ -121,11 +121,11 @@ def test_c4_a_schedule_changes_on_its_steps_after_the_points_were_shared():
         sociarium.make("harvest_open-v0", players=4), Structure("isolation,3:independent")
     )
     params, step = env.params(), jax.jit(env.step)
-    state = env.reset(sociarium.key(0), params)
+    state = env.compiled("reset")(sociarium.key(0), params)
     for clock in range(4):
         given = sharing.shared(env.charter, [8, 0, 0, 0], state.social, params.charter)
         assert given == ([8, 0, 0, 0] if clock < 3 else [4, 0, 4, 0])
-        told = int(env.observe(state, params).social.own[0, 0])
+        told = int(env.compiled("observe")(state, params).social.own[0, 0])
         assert told == (clock >= 3)
         state, _ = step(sociarium.key(clock), state, jnp.zeros(4, jnp.int32), params)
 
