@@ -228,6 +228,7 @@ def test_figures_of_changing_shape_or_none_at_all_are_clear_errors(run):
 def test_a_resumed_run_repeats_no_row(run):
     for step in (10, 20, 30, 40):
         run.report(step, {"a": step})
+    run.close()
     with RunFolder(run.path, tensorboard=False) as again:
         again.resume(20, Config())
         for step in (30, 40, 50):

@@ -78,8 +78,6 @@ class RunFolder:
 
     def begin(self, config: Any, seeds: Sequence[int]) -> None:
         """Writes the manifest of a new run; `config` is a dataclass or a mapping."""
-        if self.path.is_dir():
-            self.own()
         taken = [n for n in (MANIFEST, METRICS, CHECKPOINTS) if (self.path / n).exists()]
         if taken:
             raise BadArgument(
