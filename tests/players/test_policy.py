@@ -171,7 +171,7 @@ def test_a_folder_without_a_whole_policy_is_named(plain, coins, tmp_path):
 def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
     Training(small()).export(tmp_path)
     old, new = ({f.suffix: f for f in tmp_path.glob(f"weights/seed-{s}.*")} for s in (0, 1))
-    seats = f"policy:{tmp_path}?seed=0"
+    seats = f"policy:{tmp_path}?seed=0&greedy=1"
 
     def actions():
         match = Match(coins, f"{seats} {seats}", steps=STEPS)
@@ -185,7 +185,7 @@ def test_weights_that_were_trained_anew_are_played_at_once(coins, tmp_path):
         file.write_bytes(new[suffix].read_bytes())
     after = actions()
     assert not np.array_equal(before, after)
-    wanted, _ = rollout(coins, f"policy:{tmp_path}?seed=1", steps=STEPS)
+    wanted, _ = rollout(coins, f"policy:{tmp_path}?seed=1&greedy=1", steps=STEPS)
     np.testing.assert_array_equal(after, wanted.actions)
 
 
