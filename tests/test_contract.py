@@ -17,7 +17,7 @@ from sociarium.core import random
 from sociarium.core.conformance import CLAUSES
 from sociarium.core.environment import STAY, lawful
 from sociarium.core.errors import ContractBroken, UnknownName
-from tests.families import WORLDS, in_ci
+from tests.families import FAMILIES, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
 
@@ -28,16 +28,7 @@ def society_of(name: str) -> Society:
     return Society(world, Contract(rounds=1), words=2, clauses=(Clause(clause, 0.5),))
 
 
-NAMES = (
-    "meadow",
-    "coins-v0",
-    "harvest_open-v0",
-    "clean_up-v0",
-    "coop_mining-v0",
-    "mushrooms-v0",
-    "gift_refinement-v0",
-    "pd_arena-v0",
-)
+NAMES = ("meadow", *(name for name in FAMILIES if not name.startswith("frontier")))
 
 
 EAGER = "jit equals eager"  # takes as long as all the others: hundreds of tiny programs
