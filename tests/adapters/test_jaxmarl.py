@@ -1,19 +1,18 @@
-"""The JaxMARL door: its wrappers and a training loop in its conventions take a world as it is."""
+"""The JaxMARL door: its wrappers and a training loop in its conventions take a world as it is.
+
+JaxMARL takes seconds to import, so that only the tests that need it do.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jaxmarl.environments.multi_agent_env import MultiAgentEnv
-from jaxmarl.environments.spaces import Box, Discrete
-from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
 
 from sociarium.adapters import jaxmarl as adapter
 from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.arena.observers import Codes, Flat, FrameStack, LastAction, OneHot
 from sociarium.core.environment import STAY
 from sociarium.core.errors import BadArgument, UnknownName
-from tests.adapters.ippo import make_train
 from tests.adapters.worlds import Siesta, every_world, world
 from tests.toys.meadow import Meadow
 
@@ -24,6 +23,9 @@ def meadow():
 
 
 def test_it_has_everything_that_jaxmarl_asks_of_an_environment(meadow):
+    from jaxmarl.environments.multi_agent_env import MultiAgentEnv
+    from jaxmarl.environments.spaces import Box, Discrete
+
     env = MultiAgent(meadow)
     asked = {name for name in vars(MultiAgentEnv) if not name.startswith("_")}
     asked |= set(vars(MultiAgentEnv(2)))
@@ -56,6 +58,8 @@ def test_every_world_steps_in_a_batch_of_old_keys(name):
 
 
 def test_an_untouched_training_loop_runs():
+    from tests.adapters.ippo import make_train
+
     coins = world("coins-v0")
     env = MultiAgent(coins, params=coins.params(horizon=10, coin_chance=0.05))
     config = {"NUM_ENVS": 4, "NUM_STEPS": 20, "NUM_UPDATES": 2, "LR": 1e-3}
@@ -143,6 +147,8 @@ def test_a_player_out_of_play_may_only_stay():
 
 
 def test_jaxmarls_q_learning_manager_takes_it(meadow):
+    from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
+
     env = MultiAgent(meadow, observe=lambda env: Flat(OneHot(env)))
     manager = CTRolloutManager(LogWrapper(env), batch_size=3)
     seen, state = manager.batch_reset(jax.random.PRNGKey(0))
@@ -153,7 +159,7 @@ def test_jaxmarls_q_learning_manager_takes_it(meadow):
 
 
 def test_without_jaxmarl_spaces_are_our_own(monkeypatch, meadow):
-    monkeypatch.delitem(__import__("sys").modules, "jaxmarl.environments.spaces")
+    monkeypatch.delitem(__import__("sys").modules, "jaxmarl.environments.spaces", raising=False)
     env = MultiAgent(meadow)
     box, discrete = env.observation_space("agent_0"), env.action_space("agent_0")
     assert isinstance(box, adapter.Box) and isinstance(discrete, adapter.Discrete)

@@ -67,6 +67,15 @@ class Errand(Walker):
         return Decision(skill="go_to", place=(1 + self.count % 2, 1 + self.heard % 5))
 
 
+class Turning(Walker):
+    """Turns left, always."""
+
+    skilled = True
+
+    async def decide(self, percept, deadline):
+        return Decision(action="turn left")
+
+
 class Late(Walker):
     async def decide(self, percept, deadline):
         await asyncio.sleep(3600)

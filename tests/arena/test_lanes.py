@@ -1,6 +1,5 @@
 """Lanes: the same episodes alone and among others, correct ends, spares in time."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from sociarium.arena.lanes import Lanes, step_key
 from sociarium.core import random
 from sociarium.core.conformance import same
 from tests.arena.trajectory import alone, among
+from tests.devices import environment
 from tests.families import in_ci
 from tests.toys.echo import Echo
 from tests.toys.meadow import Meadow
@@ -26,9 +26,8 @@ NAMES = ("clean_up-v0", "mushrooms-v0")
 @pytest.fixture(scope="module")
 def elsewhere():
     """The fingerprints of lane 37 among 256, by world, as a process with eight devices has them."""
-    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     words = [sys.executable, "-m", "tests.arena.trajectory", "256", "37", "8", *NAMES]
-    run = subprocess.run(words, cwd=ROOT, env=os.environ | devices, capture_output=True, text=True)
+    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return {name: prints for name, *prints in map(str.split, run.stdout.splitlines()[-2:])}
 

@@ -16,7 +16,7 @@ from sociarium.arena.match_folder import MatchFolder, Terms
 from sociarium.core import random
 from sociarium.learning.training import Training
 from sociarium.players import roster
-from sociarium.players.decision import Decision
+from tests.arena.guests import Turning
 from tests.learning.runs import small
 
 LANES, STEPS, ROUNDS = 1024, 100, 5
@@ -74,26 +74,13 @@ def test_matches_of_pure_players_keep_nine_tenths_of_a_hand_written_scan(world, 
     assert np.median(ratios) > 0.9
 
 
-class Turning:
-    skilled = True
-
-    async def decide(self, percept, deadline):
-        return Decision(action="turn left")
-
-    def snapshot(self):
-        return None
-
-    def restore(self, snapshot):
-        pass
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["coins", "clean_up"])
 def test_a_player_outside_costs_less_than_five_milliseconds_a_step(world, tmp_path):
     folder, terms = MatchFolder(tmp_path), Terms(steps=400)
-    folder.begin(world, "random", 0, terms)
     env, guests = sociarium.make(world), {1: Turning()}
     played = terms.match(env, "random", 0, lambda played, steps: None, folder, guests)
+    folder.begin(played, world, "random", 0, terms)
     asyncio.run(played.play(50))
     began = time.perf_counter()
     asyncio.run(played.play(350))

@@ -1,6 +1,5 @@
 """Recorded episodes, one by one and in batches, are the same episodes."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from sociarium.core.errors import UnknownName
 from sociarium.players import roster
 from tests import budget
 from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
+from tests.devices import environment
 from tests.toys.meadow import Meadow
 
 ROOT = Path(__file__).parents[2]
@@ -66,12 +66,8 @@ def test_sums_are_those_of_the_recorded_episodes(batch, recorded):
 
 
 def test_two_devices_play_the_same_five_lanes(batch):
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-    }
     words = [sys.executable, "-m", "tests.arena.mixed"]
-    run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    run = subprocess.run(words, cwd=ROOT, env=environment(2), capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split()[-5:] == fingerprints(batch)
 

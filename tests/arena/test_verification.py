@@ -10,23 +10,10 @@ from sociarium.arena.verification import GIVEN, PLAYED
 from sociarium.core import record
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument
-from sociarium.players.decision import Decision
+from tests.arena.guests import Turning
 from tests.toys.meadow import Meadow
 
 MEADOW = Meadow(players=3)
-
-
-class Turning:
-    """A player outside that turns left."""
-
-    async def decide(self, percept, deadline):
-        return Decision(action="turn left")
-
-    def snapshot(self):
-        return None
-
-    def restore(self, snapshot):
-        pass
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Small runs for tests, and a program that trains one to be killed, or on several devices."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,6 @@ def small(algorithm: str = "ippo", updates: int = 6, **changes: Any) -> Plan:
     settings = {**(REPLAYED if algorithm == "rainbow" else SMALL), **changes.pop("settings", {})}
     plan = {"preference": "svo:90", "seeds": (0, 1), "steps": updates * EACH, **changes}
     return Plan(algorithm, "coins-v0", settings=settings, **plan)
-
-
-def environment(devices: int) -> dict[str, str]:
-    """Variables for a program of its own with so many devices and the tests' compilations."""
-    return {
-        **os.environ,
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
-    }
 
 
 def one_update(file: Path, devices: int) -> None:

@@ -18,6 +18,7 @@ import pytest
 import sociarium
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.learning import checkpoints
+from tests.devices import environment
 
 TESTS = Path(__file__).parent
 
@@ -291,18 +292,18 @@ print(len(jax.devices()), back["lanes"].sharding == over, back["keys"].sharding 
       back["free"].committed, bool((back["lanes"] == tree["lanes"]).all()),
       bool((back["keys"] == tree["keys"]).all()))
 """
-    said = run("-c", program, XLA_FLAGS="--xla_force_host_platform_device_count=2")
+    said = run("-c", program, devices=2)
     assert said.split() == ["2", "True", "True", "False", "True", "True"]
 
 
-def run(*arguments: str, **variables: str) -> str:
+def run(*arguments: str, devices: int = 1) -> str:
     """What a Python program of its own prints."""
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
         cwd=TESTS.parent.parent,
-        env={**os.environ, "JAX_PLATFORMS": "cpu", **variables},
+        env=environment(devices),
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,8 @@ from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import read_metrics
 from sociarium.learning.training import Plan, Training, plan_of, train
 from sociarium.networks import stored
-from tests.learning.runs import EACH, LONG, ROOT, environment, one_update, small
+from tests.devices import environment
+from tests.learning.runs import EACH, LONG, ROOT, one_update, small
 
 PROGRAM = [sys.executable, "-m", "tests.learning.runs"]
 
@@ -240,7 +241,7 @@ def test_other_arguments_are_refused_before_anything_is_touched(whole):
 def test_two_cannot_train_in_one_folder(tmp_path):
     assert not train(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
     rows = (tmp_path / "run" / "metrics.jsonl").read_bytes()
-    other = FolderLock(tmp_path / "run")
+    other = FolderLock(tmp_path / "run").take()
     with pytest.raises(FolderInUse, match="process"):
         train(small(), tmp_path / "run", resume=True, tensorboard=False)
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == rows

@@ -76,6 +76,14 @@ def test_whole_points_are_exact_at_any_size():
     assert parts([n * PARTS for n in whole]).points().tolist() == whole
 
 
+def test_up_to_300_points_are_the_nearest_float():
+    amounts = np.arange(-300 * PARTS, 300 * PARTS, 97)
+    whole = Parts(*(jnp.asarray(word, jnp.int32) for word in np.divmod(amounts, 4**DIGIT)))
+    expected = (amounts / PARTS).astype(np.float32)
+    for points in (Parts.points, jax.jit(Parts.points), jax.jit(jax.vmap(Parts.points))):
+        np.testing.assert_array_equal(points(whole), expected)
+
+
 def test_a_million_numbers_are_added_up_exactly():
     rng = np.random.default_rng(0)
     high, low = rng.integers(-300, 300, 2**20), rng.integers(0, 4**DIGIT, 2**20)

@@ -10,6 +10,7 @@ import sociarium
 from sociarium.core.scene import Body
 from sociarium.views import colours, hud, people, sprites
 from sociarium.views.pixels import board, picture
+from tests.families import WORLDS, in_ci
 from tests.views.scenes import LIGHTS, TILES, marked, meadow
 
 SIZE = 24
@@ -35,27 +36,29 @@ def difference(one, other):
     return np.abs(pixels(one) - pixels(other)).max(axis=-1)
 
 
-@pytest.fixture
-def start(world):
+def start(name):
+    world = sociarium.make(name)
     params = world.params()
-    state = jax.jit(world.reset)(sociarium.key(0), params)
-    return world, state, params
+    return world, jax.jit(world.reset)(sociarium.key(0), params), params
 
 
-def test_every_tile_of_every_world_has_its_own_sprite(start):
-    world, state, params = start
+@pytest.mark.parametrize("name", in_ci(WORLDS))
+def test_every_tile_of_every_world_has_its_own_sprite(name):
+    world, state, params = start(name)
     shown = {*world.scene(state, params).tiles, *world.view_spec.planes[0].codes}
     assert [name for name in sorted(shown) if not sprites.has_own_sprite(name)] == []
 
 
-def test_every_beam_of_every_world_has_its_own_colour(world):
-    spec = world.view_spec
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_beam_of_every_world_has_its_own_colour(name):
+    spec = sociarium.make(name).view_spec
     lights = spec.planes[spec.plane("beam")].codes[1:] if spec.has("beam") else ()
     assert set(lights) <= set(colours.LIGHTS)
 
 
-def test_worlds_draw_whole_and_through_a_players_eyes(start):
-    world, state, params = start
+@pytest.mark.parametrize("name", in_ci(WORLDS))
+def test_worlds_draw_whole_and_through_a_players_eyes(name):
+    world, state, params = start(name)
     rows, cols = world.map_shape
     whole = board(world.scene(state, params), 12)
     window = board(world.scene(state, params, player=0), 12)

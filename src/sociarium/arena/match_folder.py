@@ -79,16 +79,11 @@ class MatchFolder:
         self.path = path
         self._answers: list[bytes] = []  # to be written with the next record
         self._times: list[bytes] = []
-        self._lock: disk.FolderLock | None = None
+        self._lock = disk.FolderLock(path)
 
     def close(self) -> None:
         """Others may write."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-    def _own(self) -> None:
-        self._lock = self._lock or disk.FolderLock(self.path)
+        self._lock.close()
 
     def begin(
         self, match: Match, world: str, seats: str, seed: int, terms: Terms, forked: Any = None
@@ -103,7 +98,7 @@ class MatchFolder:
             )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._own()
+            self._lock.take()
             task = own_task(world)
             if task:
                 shutil.copyfile(plain_name(world), self.path / task)
@@ -174,7 +169,7 @@ class MatchFolder:
     def resumed(self, tell: Tell, trusted: bool, found: Mapping[int, str]) -> Match:
         """The match where it was left; `found` says where the players of some seats are now."""
         read_manifest(self.path)
-        self._own()
+        self._lock.take()
         kept = self.record()
         match = self._retraced(kept, self.terms, tell, trusted, found=found)
         for name in (DECISIONS, TIMING):

@@ -67,17 +67,24 @@ def replace(file: Path, data: bytes) -> None:
 class FolderLock:
     """The right to write into a folder, which one object in one process has until it is closed.
 
+    It is had from `take` on; to take it or to close it again changes nothing.
+
     The system takes it back when the process ends, however it ends, so what a killed process left
     behind does not lock anybody out.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / LOCK
+        self.folder, self.file, self._handle = folder, folder / LOCK, -1
+
+    def take(self) -> "FolderLock":
+        """Nobody else may write, or an error that says who does."""
+        if self._handle >= 0:
+            return self
         try:
             self._handle = self._opened()
         except BlockingIOError:
             raise FolderInUse(
-                f"{folder} is in use by {_owner(self.file)}. Wait until it has ended, or give "
+                f"{self.folder} is in use by {_owner(self.file)}. Wait until it has ended, or give "
                 "another folder"
             ) from None
         except OSError as error:
@@ -86,6 +93,7 @@ class FolderLock:
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
         os.ftruncate(self._handle, 0)
         os.write(self._handle, f"process {os.getpid()} ({command}), since {since}\n".encode())
+        return self
 
     def _opened(self) -> int:
         """The locked file; one that was removed before it could be locked is made again."""
@@ -109,9 +117,8 @@ class FolderLock:
             self._handle = -1
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", -1) >= 0:
-            with contextlib.suppress(OSError):
-                self.close()
+        with contextlib.suppress(OSError):
+            self.close()
 
 
 def _owner(file: Path) -> str:

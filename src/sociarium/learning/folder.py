@@ -59,7 +59,7 @@ class RunFolder:
             raise MissingExtra("tensorboardX", "learning")
         self._draws = installed if tensorboard is None else tensorboard
         self._events: Tensorboard | None = None
-        self._lock: FolderLock | None = None
+        self._lock = FolderLock(self.path)
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -74,7 +74,7 @@ class RunFolder:
 
     def own(self) -> None:
         """Nobody else writes here until this is closed."""
-        self._lock = self._lock or FolderLock(self.path)
+        self._lock.take()
 
     def begin(self, config: Any, seeds: Sequence[int]) -> None:
         """Writes the manifest of a new run; `config` is a dataclass or a mapping."""
@@ -145,9 +145,7 @@ class RunFolder:
         if self._events is not None:
             self._events.close()
             self._events = None
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.close()
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
         replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")

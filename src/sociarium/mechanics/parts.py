@@ -50,12 +50,14 @@ class Parts(eqx.Module):
         return self.high, self.low >> DIGIT, self.low & LAST
 
     def points(self) -> Float[Array, "..."]:
-        """Parts as points; whole points are exact."""
+        """Parts as points; whole points are exact, and up to 300 the nearest float32."""
         quotient, rest = self.divided(PARTS)
         whole = quotient.clipped(2**9).astype(jnp.float32)
         near = (self.high >= -EXACT) & (self.high < EXACT)
-        small = self.clipped(EXACT).astype(jnp.float32) / PARTS
-        return jnp.where((rest == 0) | ~near, whole + rest.astype(jnp.float32) / PARTS, small)
+        # Always PARTS; by a constant XLA would not divide but multiply, which is less exact.
+        parts = jnp.where(self.low < 0, 1, jnp.float32(PARTS))
+        small = self.clipped(EXACT).astype(jnp.float32) / parts
+        return jnp.where((rest == 0) | ~near, whole + rest.astype(jnp.float32) / parts, small)
 
     def clipped(self, most: int) -> Int[Array, "..."]:
         """One word each, brought into a range of `most * 2**22` either way; most is up to 512."""
