@@ -53,7 +53,7 @@ def test_a_society_is_again_an_environment(name):
     assert sociarium.check(society_of(name), skip={EAGER})
 
 
-@pytest.mark.parametrize("name", in_ci(NAMES, ["meadow", "clean_up-v0"]))
+@pytest.mark.parametrize("name", in_ci(NAMES, ["meadow"]))
 def test_nothing_moves_or_pays_while_the_world_stands_still(name):
     society = society_of(name)
     params = society.params(deliberation=2)

@@ -23,16 +23,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("clean_up-v0", "mushrooms-v0")
 
 
-@pytest.fixture(scope="module")
-def elsewhere():
-    """The fingerprints of lane 37 among 256, by world, as a process with eight devices has them."""
-    words = [sys.executable, "-m", "tests.arena.trajectory", "256", "37", "8", *NAMES]
-    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return {name: prints for name, *prints in map(str.split, run.stdout.splitlines()[-2:])}
-
-
-@pytest.mark.parametrize("name", in_ci([*NAMES, "harvest_open-v0", "pd_arena-v0"], NAMES))
+@pytest.mark.parametrize("name", in_ci([*NAMES, "harvest_open-v0", "pd_arena-v0"], NAMES[:1]))
 def test_a_lane_plays_the_same_alone_and_among_256_in_both_episodes(name):
     assert among(name, 256, 37) == [alone(name, 37, episode) for episode in (0, 1)]
 
@@ -42,9 +33,13 @@ def test_another_lane_or_episode_is_another_trajectory():
     assert len(prints) == 4
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_another_process_with_eight_devices_plays_the_same(name, elsewhere):
-    assert elsewhere[name] == [alone(name, 37, episode) for episode in (0, 1)]
+@pytest.mark.parametrize("name", in_ci(NAMES, NAMES[:1]))
+def test_another_process_with_eight_devices_plays_the_same(name):
+    words = [sys.executable, "-m", "tests.arena.trajectory", "256", "37", "8", name]
+    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    _, *elsewhere = run.stdout.splitlines()[-1].split()
+    assert elsewhere == [alone(name, 37, episode) for episode in (0, 1)]
 
 
 @pytest.fixture(scope="module")

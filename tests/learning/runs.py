@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"lanes": 4, "steps": 16, "minibatches": 2, "epochs": 1}
 REPLAYED = {"lanes": 4, "steps": 16, "capacity": 256, "batch": 8, "fits": 2, "warm_up": 100}
 EACH = 4 * 16  # environment steps of an update
-LONG = 60  # updates of the run that is killed
+LONG = 30  # updates of the run that is killed
 
 
 def small(algorithm: str = "ippo", updates: int = 6, **changes: Any) -> Plan:

@@ -74,7 +74,7 @@ def test_a_run_goes_on_bit_for_bit_from_any_update(algorithm, settings, tmp_path
     assert [row is not None for row in rows] == [False, False, True] * 2
 
     second = Training(plan)
-    for number in range(plan.steps // EACH):
+    for number in (5, 2):
         assert second.restore(tmp_path / str(number))
         assert second.done == number
         for row in rows[number:]:
@@ -123,7 +123,9 @@ def pressed():
 
 
 @pytest.mark.usefixtures("pressed")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_who_asks_to_stop_finds_a_checkpoint_and_can_go_on(number, tmp_path, whole, caplog):
     def ask(now):
         if now.step == 3 * EACH:

@@ -13,9 +13,9 @@ from sociarium.arena.rollout import rollout
 from sociarium.players import roster
 from tests.families import in_ci
 
-EPISODES = 10
+EPISODES = 5
 IDS = [entry.id for entry in catalogue.WORLDS if entry.kind == "dilemma"]
-OFTEN = ("coins-v0", "clean_up-v0", "coop_mining-v0")
+OFTEN = ("coins-v0", "clean_up-v0")
 COOPERATOR, IDLE, RANDOM, DEFECTOR, CONDITIONAL = range(5)
 KINDS = "script:cooperator idle random script:defector script:conditional"
 
@@ -79,7 +79,7 @@ def test_conditional_players_among_themselves_cooperate(name):
     ("name", "selfish"),
     [
         ("coins-v0", "took_other"),
-        ("coop_mining-v0", "mined_iron"),
+        pytest.param("coop_mining-v0", "mined_iron", marks=pytest.mark.slow),
         pytest.param("mushrooms-v0", "ate_red", marks=pytest.mark.slow),
         pytest.param("pd_arena-v0", "took_defect", marks=pytest.mark.slow),
         pytest.param("gift_refinement-v0", "wasted", marks=pytest.mark.slow),

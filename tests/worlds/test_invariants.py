@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import sociarium
 from sociarium.catalogue import find
+from tests.families import FAMILIES
 from tests.worlds.comparison import PAIRS
 from tests.worlds.dilemmas import FERTILE
 
@@ -37,6 +38,8 @@ CASES = (  # every world, and one, two and seven players
     ("frontier_exploration-v0", 1),
     ("frontier_survival-v0", 7),
 )
+OFTEN = (("coins-v0", 2), *((name, 7) for name in FAMILIES))  # the other cases are slow
+ALSO_1, ALSO_2 = (pytest.param(players, marks=pytest.mark.slow) for players in (1, 2))
 
 
 @dataclasses.dataclass
@@ -89,8 +92,10 @@ compiled = functools.cache(Steps)
 
 def chosen(cases):
     """A fixture over these cases."""
+    marks = {case: () if case in OFTEN else (pytest.mark.slow,) for case in cases}
+    params = [pytest.param(c, marks=m, id=f"{c[0]}-{c[1]}") for c, m in marks.items()]
 
-    @pytest.fixture(scope="module", params=cases, ids=lambda case: f"{case[0]}-{case[1]}")
+    @pytest.fixture(scope="module", params=params)
     def steps(request):
         return compiled(*request.param)
 
@@ -301,7 +306,7 @@ def test_every_code_of_a_view_is_in_its_spec(steps, seed, actions):
         assert own.low <= values.min() and values.max() <= own.high
 
 
-@pytest.mark.parametrize("players", [2, 7])
+@pytest.mark.parametrize("players", [ALSO_2, 7])
 @few
 @any_step
 def test_waste_changes_by_what_was_cleaned_and_fouled(players, seed, actions):
@@ -396,7 +401,7 @@ def played(events):
     return events["met"].mask | events["was_met"].mask
 
 
-@pytest.mark.parametrize("players", [1, 7])
+@pytest.mark.parametrize("players", [ALSO_1, 7])
 @few
 @any_step
 def test_gold_is_mined_by_enough_and_claimed_only_where_it_is_open(players, seed, actions):
@@ -418,7 +423,7 @@ def test_gold_is_mined_by_enough_and_claimed_only_where_it_is_open(players, seed
             assert enough == (kind == "mined_gold")
 
 
-@pytest.mark.parametrize("players", [2, 7])
+@pytest.mark.parametrize("players", [ALSO_2, 7])
 @few
 @any_step
 def test_bags_change_by_what_was_picked_given_got_and_consumed(players, seed, actions):
@@ -445,7 +450,7 @@ def test_bags_change_by_what_was_picked_given_got_and_consumed(players, seed, ac
     assert (gave.other[gave.mask] != np.flatnonzero(gave.mask)).all()
 
 
-@pytest.mark.parametrize("players", [1, 7])
+@pytest.mark.parametrize("players", [ALSO_1, 7])
 @few
 @any_step
 def test_bags_grow_by_what_was_taken_and_are_empty_after_a_meeting(players, seed, actions):
@@ -457,7 +462,7 @@ def test_bags_grow_by_what_was_taken_and_are_empty_after_a_meeting(players, seed
         assert np.array_equal(getattr(after, kind), bag * stays)
 
 
-@pytest.mark.parametrize("players", [1, 7])
+@pytest.mark.parametrize("players", [ALSO_1, 7])
 @few
 @any_step
 def test_every_meeting_has_two_and_nobody_is_in_two(players, seed, actions):
@@ -469,7 +474,7 @@ def test_every_meeting_has_two_and_nobody_is_in_two(players, seed, actions):
     assert not (met.mask & was_met.mask).any()
 
 
-@pytest.mark.parametrize("players", [2, 7])
+@pytest.mark.parametrize("players", [ALSO_2, 7])
 @few
 @any_step
 def test_no_more_mushrooms_grow_than_spores_were_spread(players, seed, actions):
