@@ -1,10 +1,13 @@
 """What happened, as rows and in words."""
 
+import sys
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sociarium.core.events import Event, Row, counts, event, sentence, table, worth
+from sociarium.core.errors import MissingExtra
+from sociarium.core.events import Event, EventTable, Row, counts, event, sentence, table, worth
 from sociarium.core.specs import EventSpec
 
 GAVE = EventSpec("gave", "{actor} gave {target} {value} coins")
@@ -60,6 +63,50 @@ def test_a_places_entry_is_nobody():
         Row(0, "grew", actor=-1, target=-1, row=0, col=0, value=1.0),
         Row(0, "grew", actor=-1, target=-1, row=1, col=3, value=1.0),
     ]
+
+
+ROWS = (
+    Row(0, "gave", 0, 1, 2, 3, 2.5),
+    Row(0, "zapped", -1, 2, -1, -1, 1.0),
+    Row(4, "gave", 2, -1, 0, 0, 0.5),
+    Row(7, "gave", 0, 2, -1, -1, 1.0),
+)
+
+
+def test_columns_hold_what_the_rows_hold():
+    columns = EventTable.of_rows(ROWS, ("zapped", "gave"))
+    assert list(columns) == list(ROWS) and len(columns) == 4
+    assert columns.kind.tolist() == [1, 0, 1, 1] and columns.step.tolist() == [0, 0, 4, 7]
+    assert columns == EventTable.of_rows(ROWS, ("gave", "zapped"))
+    assert columns != EventTable.of_rows(ROWS[:3], ("gave", "zapped"))
+    assert len(EventTable.of_rows((), ("gave",))) == 0
+
+
+def test_kinds_are_chosen_and_added_up_by_actor():
+    columns = EventTable.of_rows(ROWS, ("gave", "zapped"))
+    assert columns.of("gave").by_actor(3).tolist() == [2, 0, 1]
+    assert columns.of("gave").by_actor(3, values=True).tolist() == [3.5, 0, 0.5]
+    assert columns.of("zapped").by_actor(3).tolist() == [0, 0, 0]
+    assert list(columns.of("zapped", "gave")) == list(ROWS) and not len(columns.of("sang"))
+
+
+def test_tables_of_two_parts_are_joined():
+    first, second = (EventTable.of_rows(part, ("gave", "zapped")) for part in (ROWS[:1], ROWS[1:]))
+    assert list(EventTable.joined([first, second])) == list(ROWS)
+
+
+def test_a_table_becomes_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = EventTable.of_rows(ROWS, ("gave", "zapped")).to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and list(frame.columns) == list(Row._fields)
+    assert frame.kind.tolist() == ["gave", "zapped", "gave", "gave"]
+    assert frame[frame.kind == "gave"].value.sum() == 4
+
+
+def test_without_pandas_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="pandas"):
+        EventTable.of_rows(ROWS, ("gave", "zapped")).to_pandas()
 
 
 def test_a_leading_axis_is_time_and_rows_come_in_its_order():

@@ -3,11 +3,16 @@
 import numpy as np
 
 from sociarium.core.episode import Episode
-from sociarium.core.events import Row
+from sociarium.core.events import EventTable, Row
 
 
 def happened(step, kind, actor=-1, target=-1, value=1.0):
     return Row(step, kind, actor, target, -1, -1, value)
+
+
+def in_columns(rows):
+    """The table of these rows, in their order."""
+    return EventTable.of_rows(rows, sorted({row.kind for row in rows}))
 
 
 def episode(raw, *, present=None, events=(), gauges=None, seats=None):
@@ -29,6 +34,6 @@ def episode(raw, *, present=None, events=(), gauges=None, seats=None):
         present=np.ones((time, players), bool) if present is None else np.array(present, bool),
         truncated=np.arange(time) == time - 1,
         terminated=np.zeros(time, bool),
-        events=tuple(events),
+        events=in_columns(events),
         gauges={} if gauges is None else gauges,
     )

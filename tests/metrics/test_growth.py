@@ -10,7 +10,7 @@ from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.specs import EventSpec
 from sociarium.evaluation.progress import progress
 from sociarium.metrics.growth import growth
-from tests.metrics.records import episode
+from tests.metrics.records import episode, in_columns
 from tests.toys.meadow import Meadow
 
 KINDS, WORK = ("wood", "stone", "hammer", "coal"), ("forge",)
@@ -42,7 +42,7 @@ def record():
         row(7, "discovered", 2, actor=1),
         row(7, "handed_over", 2),
     )
-    return dataclasses.replace(episode(np.ones((10, 2))), events=rows)
+    return dataclasses.replace(episode(np.ones((10, 2))), events=in_columns(rows))
 
 
 def test_executions_and_handovers_are_counted(record):
@@ -57,7 +57,7 @@ def test_the_first_discovery_by_anybody_counts(record):
 
 def test_depth_counts_making_and_unlocking(record):
     assert growth(record, SPECS, RECIPES, SOURCES).deepest == 1
-    deeper = dataclasses.replace(record, events=(*record.events, row(8, "picked", 3)))
+    deeper = dataclasses.replace(record, events=in_columns([*record.events, row(8, "picked", 3)]))
     assert growth(deeper, SPECS, RECIPES, SOURCES).deepest == 2
 
 

@@ -12,13 +12,13 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, Tell, length_of, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, happened, length_of, recorded
 from sociarium.arena.seating import Population, places
 from sociarium.core import random
 from sociarium.core.environment import Environment, horizon
 from sociarium.core.episode import Episode
 from sociarium.core.errors import UnknownName
-from sociarium.core.events import worth
+from sociarium.core.events import EventTable, worth
 from sociarium.core.specs import EventSpec
 from sociarium.players.roster import Seat
 
@@ -169,7 +169,7 @@ class _Film:
 
     def __init__(self) -> None:
         self.parts: list[Kept] = []
-        self.rows: list[Any] = []
+        self.events: list[EventTable] = []
         self.over = False
 
     def add(self, env: Environment[Any, Any], part: Kept, first: int) -> None:
@@ -179,7 +179,7 @@ class _Film:
         length = length_of(part.transition)
         part = jax.tree.map(lambda x: x[:length], part)
         self.over = bool(part.transition.truncated[-1] | part.transition.terminated[-1])
-        self.rows += rows(env, part, first)
+        self.events.append(happened(env, part, first))
         self.parts.append(part.without_events())
 
     def episode(
@@ -191,7 +191,8 @@ class _Film:
     ) -> Episode:
         """The whole recording."""
         kept = jax.tree.map(lambda *parts: np.concatenate(parts), *self.parts)
-        return recorded(env, chairs, (*origin, 0), params, kept, tuple(self.rows))
+        events = EventTable.joined(self.events)
+        return recorded(env, chairs, (*origin, 0), params, kept, events)
 
 
 def _added(sums: Sums, kept: Kept, over: Bool[Array, " lanes"], specs: Sequence[EventSpec]) -> Sums:

@@ -29,14 +29,14 @@ from sociarium.arena.guests import (
     patience,
 )
 from sociarium.arena.past import Past
-from sociarium.arena.rollout import Kept, Tell, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, happened, recorded
 from sociarium.arena.seating import chairs_for
 from sociarium.arena.table import BY_SKILL, MOST, Seen, Standing, Table
 from sociarium.core import record as records
 from sociarium.core.environment import STAY, Environment, horizon
 from sociarium.core.episode import Episode, fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
-from sociarium.core.events import Row
+from sociarium.core.events import EventTable
 from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
 from sociarium.core.record import MARKED, Asked, Record, Task
@@ -111,7 +111,7 @@ class Match:
             for seat, chair in enumerate(chairs)
         )
         self.kept: list[Kept] = []
-        self.rows: list[Row] = []
+        self.events: list[EventTable] = []
         self.texts: list[str] = []
         self._letters = 0  # bytes of texts
         self.patches: list[Patch] = []
@@ -388,21 +388,21 @@ class Match:
     def _note(self, after: Standing, kept: Kept, statuses: Sequence[Status] = ()) -> None:
         step = self.step
         self.standing, self._seen = after, None
-        happened = rows(self.env, kept, step)
-        self.rows += happened
+        events = happened(self.env, kept, step)
+        self.events.append(events)
         self.kept.append(kept.without_events())
         if self.guests:
-            self._told(happened, kept, statuses)
+            self._told(events, kept, statuses)
         if self.step % self.marked == 0:
             self.marks[self.step] = self._hash()
 
-    def _told(self, happened: Sequence[Row], kept: Kept, statuses: Sequence[Status]) -> None:
+    def _told(self, events: EventTable, kept: Kept, statuses: Sequence[Status]) -> None:
         """What players outside noticed of a step, and whose skills ended."""
-        seen = self._look()
+        seen, rows = self._look(), tuple(events)
         for place, (seat, one) in enumerate(self.guests.items()):
             one.score += float(kept.transition.reward[seat])
             cell, heading = int(seen.cell[place]), int(seen.heading[place])
-            noticed = [row for row in happened if witnessed(self.env, row, seat, cell, heading)]
+            noticed = [row for row in rows if witnessed(self.env, row, seat, cell, heading)]
             one.events += noticed
             if one.pursues and statuses[place] != Status.RUNNING:
                 one.pursues, one.status = "", statuses[place].name.lower()
@@ -475,8 +475,8 @@ class Match:
     def episode(self) -> Episode:
         """The episode so far, for metrics and pictures."""
         kept = jax.tree.map(lambda *steps: np.stack(steps), *self.kept)
-        chairs = self.table.chairs
-        return recorded(self.env, chairs, self.table.identity, self.params, kept, tuple(self.rows))
+        identity, events = self.table.identity, EventTable.joined(self.events)
+        return recorded(self.env, self.table.chairs, identity, self.params, kept, events)
 
     def snapshot(self) -> dict[str, Any]:
         """What is remembered outside the compiled step, as plain values."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, Tell, filmed, recorded, rows
+from sociarium.arena.rollout import Kept, Tell, filmed, happened, recorded
 from sociarium.arena.screening import shown
 from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.society import Society
@@ -20,6 +20,7 @@ from sociarium.core import random, record
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import CannotRead, SociariumError
+from sociarium.core.events import EventTable
 from sociarium.core.patches import NewPlayer
 from sociarium.core.record import Record, own_task, plain_name
 
@@ -130,14 +131,14 @@ class Replay:
         self, tell: Tell = lambda played, steps: None, every: int = 1
     ) -> tuple[Episode, Any]:
         """The whole episode, and its states (leading time axis) at every so many steps."""
-        trails, films, happened, now = [], [], [], 0
+        trails, films, events, now = [], [], [], 0
         wanted = set(shown(len(self.kept), every))
         for states, kept in self.parts():
             size, first = len(jax.tree.leaves(states)[0]), now + (kept is not None)
             chosen = [place for place in range(size) if first + place in wanted]
             trails.append(jax.tree.map(lambda x, chosen=chosen: x[chosen], states))
             if kept is not None:
-                happened += rows(self.env, kept, now)
+                events.append(happened(self.env, kept, now))
                 films.append(kept.without_events())
                 now += size
                 tell(now, len(self.kept))
@@ -146,7 +147,8 @@ class Replay:
         page = self.kept.page
         whole = jax.tree.map(lambda *parts: np.concatenate(parts), *films)
         identity = (page.seed, page.lane, page.number)
-        episode = recorded(self.env, page.seats, identity, self.params, whole, tuple(happened))
+        joined = EventTable.joined(events)
+        episode = recorded(self.env, page.seats, identity, self.params, whole, joined)
         return episode, jax.tree.map(lambda *parts: np.concatenate(parts), *trails)
 
     def weight(self, pixels: int, every: int = 1) -> int:

@@ -15,7 +15,7 @@ from sociarium.arena.seating import Cast, chairs_for
 from sociarium.core import random
 from sociarium.core.environment import Environment, Transition, horizon
 from sociarium.core.episode import Episode
-from sociarium.core.events import Row, table
+from sociarium.core.events import EventTable, table
 from sociarium.players.roster import Seat, made_of
 
 Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
@@ -30,7 +30,7 @@ class Kept(eqx.Module):
     gauges: dict[str, Float[Array, "*batch"]]
 
     def without_events(self) -> "Kept":
-        """The same less what happened, which is kept as rows."""
+        """The same less what happened, which is kept as a table."""
         return eqx.tree_at(lambda kept: kept.transition.events, self, {})
 
 
@@ -75,7 +75,7 @@ def rollout(
     kept = jax.tree.map(np.asarray, kept)
     length = length_of(kept.transition)
     kept = jax.tree.map(lambda x: x[:length], kept)
-    episode = recorded(env, chairs, (seed, lane, number), params, kept, rows(env, kept))
+    episode = recorded(env, chairs, (seed, lane, number), params, kept, happened(env, kept))
     trail = jax.tree.map(
         lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest)[:length]]),
         start,
@@ -117,9 +117,9 @@ def length_of(transition: Transition) -> int:
     return int(np.argmax(ends)) + 1 if ends.any() else len(ends)
 
 
-def rows(env: Environment[Any, Any], kept: Kept, step: int = 0) -> tuple[Row, ...]:
+def happened(env: Environment[Any, Any], kept: Kept, step: int = 0) -> EventTable:
     """What happened, the first of the kept steps being number `step`."""
-    return tuple(table(kept.transition.events, env.event_specs, env.map_shape[1], step))
+    return table(kept.transition.events, env.event_specs, env.map_shape[1], step)
 
 
 def recorded(
@@ -128,7 +128,7 @@ def recorded(
     identity: tuple[int, int, int],
     params: Any,
     kept: Any,
-    rows: tuple[Row, ...],
+    events: EventTable,
 ) -> Episode:
     """The episode of the kept steps; `identity` is its seed, its lane and its number there."""
     seed, lane, number = identity
@@ -147,6 +147,6 @@ def recorded(
         present=kept.present,
         truncated=kept.transition.truncated,
         terminated=kept.transition.terminated,
-        events=rows,
+        events=events,
         gauges=kept.gauges,
     )

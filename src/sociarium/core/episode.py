@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from sociarium.core.events import Row
+from sociarium.core.events import EventTable
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Episode:
     present: Bool[np.ndarray, "time players"]  # in play, before each step
     truncated: Bool[np.ndarray, " time"]
     terminated: Bool[np.ndarray, " time"]
-    events: tuple[Row, ...]
+    events: EventTable
     gauges: dict[str, Float[np.ndarray, " time"]]
     patches: tuple[Any, ...] = field(default=())
 

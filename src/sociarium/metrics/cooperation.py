@@ -30,8 +30,11 @@ def cooperation(episode: Episode, spec: CooperationSpec | None) -> Cooperation:
     """Acts and opportunities (acts and refusals) of each player; none where there is no spec."""
     if spec is None:
         return Cooperation(np.zeros(episode.players), np.zeros(episode.players))
-    acts = _tally(episode, spec.acts)
-    return Cooperation(acts, acts + _tally(episode, spec.refusals))
+    acts, refusals = (
+        episode.events.of(*kinds).by_actor(episode.players, values=True)
+        for kinds in (spec.acts, spec.refusals)
+    )
+    return Cooperation(acts, acts + refusals)
 
 
 def rate(
@@ -42,11 +45,3 @@ def rate(
     Whoever avoids every chance to cooperate has not cooperated: an idle player scores 0, not 1.
     """
     return np.divide(acts, opportunities, out=np.zeros_like(acts), where=opportunities > 0)
-
-
-def _tally(episode: Episode, kinds: tuple[str, ...]) -> Float[np.ndarray, " players"]:
-    total = np.zeros(episode.players)
-    for row in episode.events:
-        if row.kind in kinds and row.actor >= 0:
-            total[row.actor] += row.value
-    return total

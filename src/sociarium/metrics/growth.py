@@ -1,7 +1,7 @@
 """How far a society gets in a world of recipes: what it made, how deep, and when it found out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sociarium.core.episode import Episode
@@ -35,19 +35,22 @@ def growth(
 ) -> Growth:
     """Reads an episode of a world whose events name kinds and recipes by number."""
     named = {spec.name: spec.values for spec in specs}
-    told = [(row.step + 1, row.kind, named[row.kind], int(row.value)) for row in episode.events]
-    executions = Counter(names[n] for _, kind, names, n in told if kind == "synthesised")
-    had = {names[n] for _, kind, names, n in told if kind == "picked"}
+
+    def told(kind: str) -> Iterator[str]:
+        numbers = episode.events.of(kind).value.astype(int)
+        return (named[kind][number] for number in numbers.tolist())
+
+    executions = Counter(told("synthesised"))
+    had = {*told("picked")}
     gives = {recipe.name: recipe.gives for recipe in recipes}
     had |= {kind for name in executions for kind in gives[name]}
     depth = depths(recipes, sources)
     discovered: dict[str, int] = {}
-    for step, kind, names, number in told:
-        if kind == "discovered":
-            discovered.setdefault(names[number], step)
+    for step, kind in zip(episode.events.of("discovered").step, told("discovered"), strict=True):
+        discovered.setdefault(kind, int(step) + 1)
     return Growth(
         executions=dict(executions),
-        handed_over=sum(kind == "handed_over" for _, kind, _, _ in told),
+        handed_over=len(episode.events.of("handed_over")),
         deepest=max((depth[kind] for kind in had), default=0),
         discovered=discovered,
     )

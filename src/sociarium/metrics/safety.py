@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from sociarium.core.episode import Episode
+from sociarium.core.events import EventTable
 
 FIRED, HIT = "fired", "zapped"  # the names worlds give to an attack and to its success
 
@@ -22,21 +23,24 @@ def peace(episode: Episode) -> float:
 
 def fired(episode: Episode) -> Int[np.ndarray, " players"]:
     """How often each player attacked, whether or not anybody was hit."""
-    shots = [row.actor for row in episode.events if row.kind == FIRED]
-    return np.bincount(np.array(shots, np.int64), minlength=episode.players)
+    return episode.events.of(FIRED).by_actor(episode.players)
 
 
 def effective(episode: Episode) -> Int[np.ndarray, " players"]:
     """How many of its attacks hit at least one player."""
-    hits = {(row.step, row.actor) for row in episode.events if row.kind == HIT and row.actor >= 0}
-    shots = [actor for _, actor in hits]
-    return np.bincount(np.array(shots, np.int64), minlength=episode.players)
+    hits = _hits(episode)
+    shots = np.unique(hits.step * episode.players + hits.actor) % episode.players
+    return np.bincount(shots, minlength=episode.players)
 
 
 def hits(episode: Episode) -> Int[np.ndarray, "players players"]:
     """Who hit whom: entry [i, j] counts hits of player j by player i."""
-    matrix = np.zeros((episode.players, episode.players), np.int64)
-    for row in episode.events:
-        if row.kind == HIT and row.actor >= 0:
-            matrix[row.actor, row.target] += 1
-    return matrix
+    hits, players = _hits(episode), episode.players
+    pairs = np.bincount(hits.actor * players + hits.target, minlength=players**2)
+    return pairs.reshape(players, players)
+
+
+def _hits(episode: Episode) -> EventTable:
+    """Every hit by a player."""
+    hits = episode.events.of(HIT)
+    return hits.where(hits.actor >= 0)

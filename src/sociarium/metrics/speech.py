@@ -114,18 +114,17 @@ def information(
 def said(episode: Episode) -> Int[np.ndarray, "time players"]:
     """What each player said in each step, to whomever: NOTHING, or the word plus 1."""
     words = np.full((len(episode), episode.players), NOTHING)
-    for row in episode.events:
-        if row.kind == SAID:
-            words[row.step, row.actor] = int(row.value) + 1
+    uttered = episode.events.of(SAID)
+    words[uttered.step, uttered.actor] = uttered.value.astype(int) + 1
     return words
 
 
 def heard(episode: Episode, speaker: int, hearer: int) -> Int[np.ndarray, " time"]:
     """What the hearer had just heard from the speaker when it acted, coded as in `said`."""
     words = np.full(len(episode) + 1, NOTHING)
-    for row in episode.events:
-        if row.kind == SAID and row.actor == speaker and row.target in (-1, hearer):
-            words[row.step + 1] = int(row.value) + 1
+    uttered = episode.events.of(SAID)
+    meant = (uttered.actor == speaker) & np.isin(uttered.target, (-1, hearer))
+    words[uttered.step[meant] + 1] = uttered.value[meant].astype(int) + 1
     return words[:-1]
 
 
