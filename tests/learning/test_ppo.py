@@ -77,7 +77,8 @@ def test_it_learns_to_name_the_colour(shared):
     assert report.tally.acts.sum() / (2 * report.tally.steps) > 0.95
 
 
-@pytest.mark.parametrize("core", [pytest.param("none", marks=pytest.mark.slow), "lstm"])
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["none", "lstm"])
 def test_only_a_memory_recalls_the_last_colour(core):
     design, numbers = Design(core=core), {"lanes": 64, "epochs": 4, "learning_rate": 5e-3}
     *_, report = trained(Recall(players=1), design, updates=80, **numbers)

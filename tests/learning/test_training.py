@@ -59,7 +59,7 @@ def whole(tmp_path_factory):
     [
         pytest.param("ippo", {}, marks=pytest.mark.slow),
         ("recppo", {"segment": 4, "shared": False, "critic_sees": "state"}),
-        ("rainbow", {}),
+        pytest.param("rainbow", {}, marks=pytest.mark.slow),
     ],
 )
 def test_a_run_goes_on_bit_for_bit_from_any_update(algorithm, settings, tmp_path, monkeypatch):
