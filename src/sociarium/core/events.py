@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -149,15 +148,22 @@ class EventTable:
         return isinstance(other, EventTable) and list(self) == list(other)
 
 
+NO_ROWS = (*(np.zeros(0, np.int32),) * 6, np.zeros(0, np.float32))  # a table's columns
+
+
 def table(
     events: Mapping[str, Event], specs: Sequence[EventSpec], cols: int, step: int = 0
 ) -> EventTable:
     """One step's events, or those of many when the arrays have a leading time axis."""
-    parts: list[tuple[np.ndarray, ...]] = []
+    parts: list[tuple[np.ndarray, ...]] = [NO_ROWS]
     for number, spec in enumerate(specs):
-        mask, other, cell, value = (np.atleast_2d(x) for x in jax.tree.leaves(events[spec.name]))
-        time, entry = np.nonzero(mask)
-        other, cell, value = other[time, entry], cell[time, entry], value[time, entry]
+        kind = events[spec.name]
+        time, entry = np.nonzero(np.atleast_2d(kind.mask))
+        if not len(time):
+            continue
+        other, cell, value = (
+            np.atleast_2d(x)[time, entry] for x in (kind.other, kind.cell, kind.value)
+        )
         nobody = np.full_like(other, -1)
         actor, target = {
             "actor": (entry, other),
