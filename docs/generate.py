@@ -26,6 +26,7 @@ from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
+from sociarium.core.facets import Board, Bounds, Cooperation, Crafting
 from sociarium.evaluation import cards
 from sociarium.evaluation.atlas import INSTITUTIONS
 from sociarium.evaluation.learned import Learned
@@ -71,7 +72,7 @@ def world_page(entry: Entry) -> str:
     """The Markdown page of one world."""
     env = sociarium.make(entry.id)
     facts = page(env, env.params())
-    rows, cols = env.map_shape
+    rows, cols = env.facet(Board).shape
     view = facts["view"]
     planes = {
         name: f"{', '.join(codes[:8])}{', ...' if len(codes) > 8 else ''}"
@@ -162,14 +163,16 @@ def society_page(entry: Entry) -> str:
     env = sociarium.make(entry.id)
     params, charter = env.params(), entry.charter.partition("?")[0]
     task = f"frontier_{entry.arguments['task']}"
-    bounds = {name: f"{bound.total:g}" for name, bound in env.bounds().items()}
+    bounds = {
+        name: f"{bound.total:g}" for name, bound in env.facet(Bounds).of(env.params(), 0).items()
+    }
     known = any(task == world.family for world in WORLDS)
     land = f"[`{task}`](../worlds/{task}.md)" if known else f"the task `{entry.arguments['task']}`"
     sections = [
         f"# {entry.id}",
         f"{entry.summary[0].upper()}{entry.summary[1:]}. {land} under "
         f"[`{entry.charter}`](../charters/{charter}.md), {env.players} players, "
-        f"{params.horizon} steps. {entry.paper}.",
+        f"{env.horizon(params)} steps. {entry.paper}.",
         f"![Map and ties](../pictures/{entry.family}.png)",
         "## Charter",
         "\n".join(f"- **{n}** {rule}" for n, rule in env.charter.sheet.rules.items()),
@@ -190,13 +193,14 @@ def about(entry: Entry, env: Any) -> list[str]:
     """What is known of a world beyond its rules: the dilemma in it, or its recipes and bounds."""
     if entry.kind == "dilemma":
         return ["## What kind of dilemma", dilemma(entry)]
-    recipes = {r.name: str(r).partition(": ")[2] for r in env.recipes}
+    recipes = {r.name: str(r).partition(": ")[2] for r in env.facet(Crafting).recipes}
     finds = {
-        kind: "needs " + " and ".join(n) if n else "anybody" for kind, n in env.sources.items()
+        kind: "needs " + " and ".join(n) if n else "anybody"
+        for kind, n in env.facet(Crafting).sources.items()
     }
     bounds = {
         name: f"{bound.total:g}: {', '.join(f'{n} {e}' for e, n in bound.executions.items() if n)}"
-        for name, bound in env.bounds().items()
+        for name, bound in env.facet(Bounds).of(env.params(), 0).items()
     }
     return [
         "## What there is to discover",
@@ -212,11 +216,12 @@ def about(entry: Entry, env: Any) -> list[str]:
 
 def measured(env: Any) -> list[str]:
     """How cooperation is measured, where it is."""
-    if env.cooperation is None:
+    if not env.has(Cooperation):
         return ["Goods that change hands are recorded as `handed_over`."]
+    spec = env.facet(Cooperation)
     return [
-        f"Cooperation is measured as acts per opportunity: {env.cooperation.meaning} "
-        f"({_names(env.cooperation.acts)} against {_names(env.cooperation.refusals)})."
+        f"Cooperation is measured as acts per opportunity: {spec.meaning} "
+        f"({_names(spec.acts)} against {_names(spec.refusals)})."
     ]
 
 
@@ -234,7 +239,7 @@ def variants(entry: Entry) -> list[str]:
 
 
 def _turns(env: Any) -> bool:
-    return any(action.startswith("turn") for action in env.actions)
+    return any(action.verb == "turn" for action in env.actions)
 
 
 def _moves(env: Any) -> str:
@@ -319,8 +324,8 @@ def results(name: str) -> list[str]:
 @cache
 def _oracle(world: str) -> float | None:
     """The paper's bound on what all players of a world can earn; None where there is none."""
-    bounds = sociarium.make(world).bounds()
-    return bounds["oracle"].total if bounds else None
+    env = sociarium.make(world)
+    return env.facet(Bounds).of(env.params(), 0)["oracle"].total if env.has(Bounds) else None
 
 
 def _baselines(world: str) -> list[tuple[list[str], float]]:
@@ -584,9 +589,11 @@ def draw_all() -> None:
         drawn(last, size).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
         shown[entry.family] = drawn(last, size=340 // last.scene.ground.shape[0])
         env = sociarium.make(entry.id)
-        if env.recipes and not entry.charter:
+        if env.has(Crafting) and not entry.charter:
             name = f"{entry.family}_tree.png"
-            tree.tree(env.recipes, env.sources).save(DOCS / "pictures" / name, optimize=True)
+            tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources).save(
+                DOCS / "pictures" / name, optimize=True
+            )
         if entry.family in FILMED:
             cooperators = demonstrated(entry, 240, "script:cooperator")
             save_film(f"{entry.family}_cooperators", cooperators)

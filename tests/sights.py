@@ -13,7 +13,7 @@ from sociarium.core.environment import Social, View
 from tests.toys.meadow import Meadow
 
 SOCIAL = ("own", "ties", "lookout", "offsets", "windows")
-FIELDS = ("cells", "own", *(f"social.{name}" for name in SOCIAL))
+FIELDS = ("cells", "own", "shared", *(f"social.{name}" for name in SOCIAL))
 PLANES = {"cells": -3, "social.windows": -3}  # the axis of planes; of other parts it is the last
 
 
@@ -22,7 +22,8 @@ def ranges(spec):
     planes = np.array([len(plane.codes) - 1 for plane in spec.planes])
     window = np.broadcast_to(planes[:, None, None], (len(planes), spec.rows, spec.cols))
     own = np.array([(number.low, number.high) for number in spec.own]).reshape(-1, 2).T
-    found = {"cells": (0 * window, window), "own": (own[0], own[1])}
+    shared = np.array([(number.low, number.high) for number in spec.shared]).reshape(-1, 2).T
+    found = {"cells": (0 * window, window), "own": tuple(own), "shared": tuple(shared)}
     if spec.social is None:
         return found
     told, slots = spec.social, spec.social.lookouts
@@ -42,9 +43,9 @@ def as_view(numbers):
     """A view of these numbers by field."""
     parts = {field: jnp.asarray(array, types()[field]) for field, array in numbers.items()}
     if "social.own" not in parts:
-        return View(parts["cells"], parts["own"])
+        return View(parts["cells"], parts["own"], parts["shared"])
     social = Social(*(parts[f"social.{name}"] for name in SOCIAL))
-    return View(parts["cells"], parts["own"], social)
+    return View(parts["cells"], parts["own"], parts["shared"], social)
 
 
 @cache
@@ -54,7 +55,8 @@ def types():
     state = jax.eval_shape(env.reset, sociarium.key(0), env.params())
     view = jax.eval_shape(env.observe, state, env.params())
     social = {f"social.{name}": getattr(view.social, name).dtype for name in SOCIAL}
-    return {"cells": view.cells.dtype, "own": view.own.dtype, **social}
+    numbers = {"own": view.own.dtype, "shared": view.shared.dtype}
+    return {"cells": view.cells.dtype, **numbers, **social}
 
 
 def drawn(spec, *batch, seed=0):

@@ -4,8 +4,8 @@ import pytest
 
 import sociarium
 from sociarium import catalogue
-from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.envs.frontier.task import BadTask
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.facets import Board
 
 TASK = """
 extends = "easy"
@@ -19,7 +19,7 @@ baker = { players = 3 }
 def test_arguments_can_stand_in_the_name():
     env = sociarium.make("frontier_easy?sight=1&tiles=2x3")
     assert env.view_spec.rows == 3
-    assert env.map_shape == (14, 21)
+    assert env.facet(Board).shape == (14, 21)
     assert env.id == "frontier_easy-v0?sight=1&tiles=2x3"
 
 
@@ -80,10 +80,13 @@ def test_a_task_in_a_file_is_a_world(tmp_path):
     assert sociarium.make(f"{file}?players=2").players == 2
 
 
-def test_a_file_that_is_no_task_is_refused(tmp_path):
+def test_a_file_that_describes_no_world_is_refused(tmp_path):
     file = tmp_path / "broken.toml"
     file.write_text("rows = ")
-    with pytest.raises(BadTask, match="not TOML"):
+    with pytest.raises(CannotRead, match="not TOML"):
         sociarium.make(str(file))
-    with pytest.raises(BadTask, match="Cannot read"):
+    with pytest.raises(CannotRead, match="Cannot read"):
         sociarium.make(str(tmp_path / "missing.json"))
+    file.write_text('extends = "easy"')
+    with pytest.raises(BadArgument, match='as in world = "frontier"; known are frontier'):
+        sociarium.make(str(file))

@@ -14,9 +14,11 @@ from sociarium.charters.clauses import Clause
 from sociarium.charters.contract import Contract
 from sociarium.charters.society import Society
 from sociarium.core import random
+from sociarium.core.actions import STAY, find_action
 from sociarium.core.conformance import CLAUSES
-from sociarium.core.environment import STAY, lawful
+from sociarium.core.environment import mask_illegal
 from sociarium.core.errors import ContractBroken, UnknownName
+from sociarium.core.facets import Cooperation
 from tests.families import FAMILIES, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
@@ -24,7 +26,7 @@ from tests.toys.meadow import Meadow
 def society_of(name: str) -> Society:
     """A world under a contract of one round, with a clause over one of its events, and words."""
     world = Meadow() if name == "meadow" else sociarium.make(name)
-    clause = "smelled" if name == "meadow" else world.cooperation.refusals[0]
+    clause = "smelled" if name == "meadow" else world.facet(Cooperation).refusals[0]
     return Society(world, Contract(rounds=1), words=2, clauses=(Clause(clause, 0.5),))
 
 
@@ -108,9 +110,11 @@ def test_an_asynchronous_player_sits_beside_random_ones(name):
                 words = random.bits(jax.random.fold_in(key, 1), env.players)
                 actions = random.below(words, jnp.full(env.players, len(env.actions)))
                 allowed = np.flatnonzero(legal(state, params)[0])
-                menu = tuple(env.actions[action] for action in allowed)
+                menu = tuple(env.actions[action].name for action in allowed)
                 answer = await ponderer.decide(env.scene(state, params, player=0), menu)
-                state, _ = step(key, state, actions.at[0].set(env.action(answer)), params)
+                state, _ = step(
+                    key, state, actions.at[0].set(find_action(env.actions, answer)), params
+                )
             return state
 
         return asyncio.run(play(state)), ponderer
@@ -136,8 +140,8 @@ class Tired(Meadow):
         super().__init__(players=2)
         self.breaks = breaks
 
-    def defaults(self):
-        return eqx.tree_at(lambda p: p.horizon, super().defaults(), jnp.int32(50))
+    def params(self, **changes):
+        return super().params(horizon=50, **changes)
 
     def gauges(self, state, params):
         late = (state.clock == 45) & (self.breaks == "declared gauges")
@@ -189,8 +193,8 @@ def test_the_suite_finds_a_world_that_plays_actions_out_of_range():
 def test_what_is_out_of_range_or_illegal_becomes_stay():
     legal = jnp.array([[True, True, False]] * 6)
     actions = jnp.array([-1, 3, 99, 2**31 - 1, 2, 1])
-    assert lawful(actions, legal).tolist() == [STAY] * 5 + [1]
-    assert lawful(actions, jnp.ones((6, 3), bool)).tolist() == [STAY] * 4 + [2, 1]
+    assert mask_illegal(actions, legal).tolist() == [STAY] * 5 + [1]
+    assert mask_illegal(actions, jnp.ones((6, 3), bool)).tolist() == [STAY] * 4 + [2, 1]
 
 
 def test_lanes_take_what_is_out_of_range_for_staying():

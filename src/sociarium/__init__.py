@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sociarium.arena.lanes import Lanes
     from sociarium.catalogue import make
+    from sociarium.core.actions import find_action
     from sociarium.core.conformance import check
     from sociarium.core.random import key
 
@@ -22,8 +23,9 @@ _HOMES = {
     "key": "sociarium.core.random",
     "check": "sociarium.core.conformance",
     "Lanes": "sociarium.arena.lanes",
+    "find_action": "sociarium.core.actions",
 }
-__all__ = ["Lanes", "check", "key", "make"]
+__all__ = ["Lanes", "check", "find_action", "key", "make"]
 
 
 def __getattr__(name: str) -> Any:

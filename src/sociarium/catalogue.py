@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
+from sociarium.core.world_files import WORLD_FILES, read_world_file
 
 if TYPE_CHECKING:
     from sociarium.charters.charter import Charter
@@ -250,6 +251,13 @@ WORLDS = (
     _frontier("survival", 6, "work, eat, and keep a torch burning while beasts roam"),
 )
 SOCIETIES = tuple(_mini_games())
+DESCRIBED = {  # families of worlds that a file can describe: who reads it, as which argument
+    "frontier": (
+        "sociarium.envs.frontier.task:players_and_summary",
+        "task",
+        _frontier("easy", 1, ""),
+    ),
+}
 
 
 _CHARTERS = "sociarium.charters"
@@ -316,10 +324,10 @@ def find_charter(name: str) -> CharterEntry:
 
 
 def find(name: str) -> Entry:
-    """The entry of an id, of the newest version without one; or of a task in a file of your own."""
+    """The entry of an id, of its newest version without one; or of what a file describes."""
     name, _ = _asked(name.partition("+")[0])
-    if name.endswith((".toml", ".json")):
-        return _own_task(name)
+    if name.endswith(WORLD_FILES):
+        return _described_in(name)
     listed = worlds()
     exact = [entry for entry in listed if entry.id == name]
     family = [entry for entry in listed if entry.family == name]
@@ -446,8 +454,23 @@ def _read(value: str) -> Any:
     return (int(sizes[1]), int(sizes[2])) if sizes else value
 
 
-def _own_task(path: str) -> Entry:
-    """The entry of a frontier task in a file."""
-    task = importlib.import_module("sociarium.envs.frontier.task").task(path)
-    entry = _frontier(task.name, task.players, task.summary)
-    return replace(entry, id=path, paper="", arguments={"task": path})
+def _described_in(path: str) -> Entry:
+    """The entry of a world that a file describes, which names its family as `world`."""
+    family = read_world_file(path).get("world")
+    if family not in DESCRIBED:
+        raise BadArgument(
+            f"{path} must say which world it describes, as in world = "
+            f'"{next(iter(DESCRIBED))}"; known are {", ".join(DESCRIBED)}; given {family!r}'
+        )
+    where, argument, like = DESCRIBED[family]
+    players, summary = _loaded(where)(path)
+    cast = " ".join(f"{seat}*{players}" for seat in (like.cast.partition("*")[0],))
+    return replace(
+        like,
+        id=path,
+        players=players,
+        summary=summary,
+        cast=cast,
+        paper="",
+        arguments={argument: path},
+    )

@@ -11,6 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from sociarium.adapters.gymnasium import Focal, FocalVector
 from sociarium.arena.observers import FrameStack, LastAction, OneHot, Rgb
 from sociarium.arena.rollout import rollout
+from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument
 from tests.adapters.worlds import every_world, world
 from tests.toys.meadow import Meadow
@@ -35,7 +36,7 @@ def test_registered_worlds_are_made_by_name():
 def test_an_episode_is_the_one_that_a_rollout_plays():
     inside = world("clean_up-v0")
     episode, states = rollout(inside, "random", seed=7, steps=6)
-    views = jax.vmap(inside.compiled("observe"), (0, None))(states, inside.params())
+    views = jax.vmap(compiled(inside, "observe"), (0, None))(states, inside.params())
     env = Focal(inside, seat=3, seats="random")
     seen, _ = env.reset(seed=7)
     for clock, action in enumerate(np.asarray(episode.actions)[:, 3].tolist()):

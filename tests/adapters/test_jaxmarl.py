@@ -11,7 +11,7 @@ import pytest
 from sociarium.adapters import jaxmarl as adapter
 from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.arena.observers import Codes, Flat, FrameStack, LastAction, OneHot
-from sociarium.core.environment import STAY
+from sociarium.core.actions import STAY, find_action
 from sociarium.core.errors import BadArgument, UnknownName
 from tests.adapters.worlds import Siesta, every_world, world
 from tests.toys.meadow import Meadow
@@ -79,7 +79,7 @@ def test_a_step_restarts_and_step_env_does_not(meadow):
         params=meadow.params(horizon=3),
         observe=lambda env: FrameStack(LastAction(Codes(env)), 2),
     )
-    actions = dict.fromkeys(env.agents, jnp.int32(meadow.action("turn left")))
+    actions = dict.fromkeys(env.agents, jnp.int32(find_action(meadow.actions, "turn left")))
     seen, state = env.reset(jax.random.key(0))
     for clock in range(1, 4):
         key = jax.random.key(clock)

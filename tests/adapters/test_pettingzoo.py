@@ -8,6 +8,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 from sociarium.adapters.pettingzoo import Parallel
 from sociarium.arena.observers import OneHot, Rgb
 from sociarium.arena.rollout import rollout
+from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument
 from tests.adapters.worlds import Siesta, every_world, world
 
@@ -36,8 +37,8 @@ def test_an_episode_is_the_one_that_a_rollout_plays():
     env = Parallel(inside)
     env.reset(seed=5)
     start, _ = env.reset()
-    views = jax.vmap(inside.compiled("observe"), (0, None))(states, inside.params())
-    legal = jax.vmap(inside.compiled("legal"), (0, None))(states, inside.params())
+    views = jax.vmap(compiled(inside, "observe"), (0, None))(states, inside.params())
+    legal = jax.vmap(compiled(inside, "legal"), (0, None))(states, inside.params())
     np.testing.assert_array_equal(start["player_2"]["observation"]["cells"], views.cells[0, 2])
     for clock, (seen, rewards, _, _, _) in enumerate(play(env, episode.actions)):
         for seat, agent in enumerate(env.possible_agents):

@@ -16,6 +16,8 @@ from sociarium.arena.observers import Codes, OneHot, Rgb
 from sociarium.charters.contract import Contract
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society
+from sociarium.core.actions import find_action
+from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument
 from tests.adapters.worlds import world
 from tests.toys.meadow import Meadow
@@ -49,8 +51,8 @@ def in_group(state, group):
 @pytest.mark.parametrize("observe", [None, Codes, OneHot])
 def test_who_is_in_which_group_is_shown(observe, contract):
     params, table = contract.params(), tables.table(contract, observe)
-    state = contract.compiled("reset")(jax.random.key(0), params)
-    look = contract.compiled("observe")
+    state = compiled(contract, "reset")(jax.random.key(0), params)
+    look = compiled(contract, "observe")
     apart, united = (look(in_group(state, group), params) for group in (-1, 1))
     np.testing.assert_array_equal(apart.cells, united.cells)
     shown = [jax.tree.leaves(table.look(view, table.begin(view))) for view in (apart, united)]
@@ -77,7 +79,8 @@ def test_windows_of_others_and_where_they_stand_are_within_their_space(linked):
     seen, _ = env.reset(seed=0)
     assert not seen["player_0"]["observation"]["social_windows"].any()
     connect = {
-        agent: linked.action(f"connect to seat {1 - i}") for i, agent in enumerate(env.agents)
+        agent: find_action(linked.actions, f"connect to seat {1 - i}")
+        for i, agent in enumerate(env.agents)
     }
     seen, *_ = env.step(connect)
     for seat, agent in enumerate(env.agents):

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import sociarium
-from sociarium.core.environment import View, lawful
+from sociarium.core.environment import View, mask_illegal
 from tests.families import SMALLEST, WORLDS, in_ci
 from tests.toys.meadow import Meadow
 
@@ -30,4 +30,4 @@ class Siesta(Meadow):
         return View(view.cells.at[0].multiply((state.clock % 2 == 0).astype(jnp.uint8)), view.own)
 
     def step(self, key, state, actions, params):
-        return super().step(key, state, lawful(actions, self.legal(state, params)), params)
+        return super().step(key, state, mask_illegal(actions, self.legal(state, params)), params)

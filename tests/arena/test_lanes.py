@@ -13,6 +13,7 @@ import sociarium
 from sociarium.arena.lanes import Lanes, step_key
 from sociarium.core import random
 from sociarium.core.conformance import same
+from sociarium.core.environment import compiled
 from tests.arena.trajectory import alone, among
 from tests.devices import environment
 from tests.families import in_ci
@@ -141,7 +142,7 @@ def test_every_start_is_the_reset_of_its_own_lane_and_episode(meadow, horizon):
     assert state.episode.tolist() == [3] * lanes
     for lane in (0, 64, 129):
         key = jax.random.fold_in(sociarium.key(0), lane)
-        start = jax.device_get(meadow.compiled("reset")(jax.random.fold_in(key, 3), params))
+        start = jax.device_get(compiled(meadow, "reset")(jax.random.fold_in(key, 3), params))
         assert same(jax.tree.map(lambda x, lane=lane: x[lane], state.state), start)
 
 

@@ -19,6 +19,7 @@ from sociarium.arena.replay import Replay
 from sociarium.arena.rollout import rollout
 from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.core.actions import find_action
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.patches import Draft, Message
 from sociarium.players.decision import Decision
@@ -77,7 +78,7 @@ def test_a_match_of_pure_players_is_the_episode_that_rollout_plays():
     last = jax.tree.map(lambda x: x[-1], states)
     assert all(
         np.array_equal(a, b)
-        for a, b in zip(jax.tree.leaves(last), jax.tree.leaves(played.standing.state), strict=True)
+        for a, b in zip(jax.tree.leaves(last), jax.tree.leaves(played.now.state), strict=True)
     )
 
 
@@ -86,8 +87,8 @@ def test_a_record_replays_to_equal_hashes_and_a_changed_one_does_not():
     verdict = Replay(VILLAGE, kept).verify()
     assert verdict and verdict.marks == 6 and verdict.steps == 30
     actions = kept.actions.copy()
-    walks = np.argwhere(actions[:, 0] == VILLAGE.action("turn left"))[0, 0]
-    actions[walks, 0] = VILLAGE.action("turn right")
+    walks = np.argwhere(actions[:, 0] == find_action(VILLAGE.actions, "turn left"))[0, 0]
+    actions[walks, 0] = find_action(VILLAGE.actions, "turn right")
     verdict = Replay(VILLAGE, kept.model_copy(update={"actions": actions})).verify()
     assert not verdict and verdict.differs is not None and verdict.differs > walks
 
@@ -117,7 +118,7 @@ def test_patches_are_applied_in_seat_order_and_recorded():
     assert [kept.page.texts[p.text] for p in first] == ["1, 1", "2, 1"]
     drafted = [p for p in kept.page.patches if isinstance(p, Draft)]
     assert [p.seat for p in drafted] == [0, 1]
-    pact = played.standing.state.pact
+    pact = played.now.state.pact
     assert pact.term.tolist() == [0, 0] and pact.voted_for[0].tolist() == [True, True, False]
 
 
@@ -287,7 +288,7 @@ def test_agents_over_the_wire_good_and_bad(path, failure):
         kept = played.run()
     assert len(kept) == 2
     assert played.guests[1].failures == ({failure: 2} if failure else {})
-    forward = MEADOW.action("forward")
+    forward = find_action(MEADOW.actions, "forward")
     assert kept.actions[:, 1].tolist() == ([0, 0] if failure else [forward, forward])
 
 
@@ -511,7 +512,7 @@ def test_a_fork_of_a_fork_can_be_retraced():
     forked = fork.run()
     again = match(VILLAGE, "random", steps=20)
     again.retrace(forked)
-    assert again.table.chairs[1].kind == "idle"
+    assert again.runner.chairs[1].kind == "idle"
     with pytest.raises(BadArgument, match="0 to 20"):
         cut(forked, 21)
 

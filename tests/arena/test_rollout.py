@@ -4,15 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import sociarium
 from sociarium.arena.batch import Batch
+from sociarium.arena.match import Match
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import screening
 from sociarium.core.errors import UnknownName
+from sociarium.networks.actor_critic import Design, actor_critic
 from sociarium.players import roster
+from sociarium.players.policy import Policy
 from tests import budget
 from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
 from tests.devices import environment
@@ -98,6 +102,55 @@ def test_a_second_equal_rollout_compiles_nothing():
     other, _ = rollout(env, "random", seed=1, number=2, steps=5)
     assert budget.compilations() == before
     assert not np.array_equal(other.actions, first.actions)
+
+
+def checkpoints(env, many):
+    """Policies of one architecture with weights of their own."""
+    new = jax.jit(
+        lambda key: actor_critic(key, Design(), env.view_spec, env.players, len(env.actions), 1)
+    )
+    weights = [new(key) for key in jax.random.split(sociarium.key(0), many)]
+    return [Policy(jax.tree.map(lambda x: 20 * x, each)) for each in weights]
+
+
+def test_a_hundred_checkpoints_are_one_program():
+    env = Meadow(players=2)
+    players = checkpoints(env, 100)
+    few = np.array([[0, 1], [1, 0]])
+    Batch(env, players[:2], few, steps=5).sums()
+    before = budget.compilations()
+    many = Batch(env, players, np.arange(100).reshape(50, 2), steps=5)
+    policies = many.stepper.policies
+    assert len(policies.structures) == 1 and not policies.sole
+    played = many.episodes()
+    first = budget.compilations() - before
+    others = Batch(env, players[::-1], np.arange(100).reshape(50, 2), steps=5).episodes()
+    assert first < 60, "what is compiled does not grow with the number of checkpoints"
+    assert budget.compilations() - before == first, "other weights compile nothing"
+    assert not np.array_equal(played[0].actions, others[0].actions)
+    alone, _ = rollout(env, [players[0], players[1]], lane=0, steps=5)
+    assert np.array_equal(alone.actions, played[0].actions)
+
+
+@pytest.mark.parametrize("lanes", [7, 1024])
+def test_a_policy_chooses_the_same_actions_alone_and_among_lanes(lanes):
+    env = Meadow(players=3)
+    (policy,) = checkpoints(env, 1)
+    played = Batch(env, [policy], np.zeros((lanes, 3), int), steps=8).episodes()
+    for lane in (0, lanes // 2, lanes - 1):
+        alone, _ = rollout(env, [policy], lane=lane, steps=8)
+        assert np.array_equal(alone.actions, played[lane].actions)
+
+
+def test_players_and_seat_strings_sit_side_by_side():
+    env = Meadow(players=3)
+    (policy,) = checkpoints(env, 1)
+    episode, _ = rollout(env, [policy, "random idle"], steps=6)
+    assert episode.seats == ("agent:Policy", "random", "idle")
+    assert not episode.actions[:, 2].any() and episode.actions[:, :2].any(0).all()
+    match = Match(env, [policy, "random", "idle"], steps=6)
+    match.run()
+    assert np.array_equal(match.episode().actions, episode.actions)
 
 
 def test_play_stops_at_the_steps_asked_for_or_at_the_end():

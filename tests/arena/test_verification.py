@@ -8,6 +8,7 @@ from sociarium.arena.match import Match
 from sociarium.arena.replay import Replay
 from sociarium.arena.verification import GIVEN, PLAYED
 from sociarium.core import record
+from sociarium.core.actions import find_action
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument
 from tests.arena.guests import Turning
@@ -53,7 +54,7 @@ def test_pure_players_are_played_again_and_others_from_their_actions(pure, mixed
 
 def test_marks_that_do_not_follow_from_the_actions_are_found(mixed):
     actions = mixed.actions.copy()
-    actions[9, 1] = MEADOW.action("forward")
+    actions[9, 1] = find_action(MEADOW.actions, "forward")
     verdict = Replay(MEADOW, mixed.model_copy(update={"actions": actions})).verify()
     assert not verdict and verdict.differs == 14 and verdict.why == "the state is another"
 
@@ -94,7 +95,7 @@ def test_a_player_that_is_not_here_is_taken_at_its_word(pure):
 def test_a_fork_is_checked_on_both_sides_of_the_change():
     match = Match(MEADOW, "random idle random", steps=20, marked=7)
     while match.step < 10:
-        match._go_on(10 - match.step)
+        match._step_many(10 - match.step)
     match.reseat(1, "random")
     verdict = Replay(MEADOW, match.run()).verify()
     assert verdict and verdict.seats == ((PLAYED,), (PLAYED, PLAYED), (PLAYED,))

@@ -118,7 +118,7 @@ def crowd():
 def test_c6_in_large_societies_all_have_their_turn_at_once_and_a_round_is_one_step():
     (state, params), rules = crowd(), CROWD.charter
     assert int(CROWD.params().charter.deliberation) == 2
-    assert rules.actions[0] == "join group 0" and len(rules.actions) == 32
+    assert rules.actions[0].name == "join group 0" and len(rules.actions) == 32
     for round_ in range(2):
         assert bool(rules.paused(state, params)) and rules.legal(state, params).all()
         deeds = jnp.asarray((np.arange(300) + round_) % 32, jnp.int32)
@@ -150,4 +150,4 @@ def test_everybody_is_told_the_stage_its_turn_and_all_groups():
 
 
 def test_the_whole_episode_has_the_joining_and_the_worlds_horizon():
-    assert int(PARAMS.horizon) == 8 + int(PARAMS.world.horizon)
+    assert int(SOCIETY.horizon(PARAMS)) == 8 + int(PARAMS.world.horizon)

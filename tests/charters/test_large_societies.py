@@ -12,6 +12,7 @@ from sociarium.charters.charter import CONTACTS
 from sociarium.charters.hierarchy import Hierarchy
 from sociarium.charters.negotiation import Negotiation
 from sociarium.charters.society import Society
+from sociarium.core.actions import action_names
 from sociarium.core.errors import BadArgument
 from sociarium.core.specs import ANONYMOUS
 from sociarium.mechanics.social import NOBODY
@@ -89,7 +90,7 @@ def test_a_society_of_300_takes_a_step_and_is_told_of_its_contacts(crowd, charte
     assert np.isfinite(np.asarray(transition.reward)).all()
     whom = np.asarray(society.charter.whom(state.social))
     assert whom.shape == (300, len(society.charter.contacts)) and (whom != NOBODY).any()
-    assert "say 1 to near player 0" in society.actions
+    assert "say 1 to near player 0" in action_names(society.actions)
     assert society.charter.nearby == CONTACTS
 
 

@@ -21,7 +21,7 @@ WORLD = sociarium.make("clean_up-v0", players=4)
 SOCIETY = Society(WORLD, Negotiation(steps=6, sight=True, bans=("zapped", "ate"), fine=3.0))
 CHARTER, PARAMS = SOCIETY.charter, SOCIETY.params()
 ACT = jax.jit(lambda key, state, deeds: CHARTER.act(key, state, deeds, PARAMS.charter))
-ACTION = {name: number for number, name in enumerate(CHARTER.actions)}
+ACTION = {action.name: number for number, action in enumerate(CHARTER.actions)}
 
 
 def begin():

@@ -5,6 +5,7 @@ import numpy as np
 
 import sociarium
 from sociarium.charters.charter import CONTACTS
+from sociarium.core.actions import actions_by_object
 from sociarium.mechanics.social import NOBODY
 from tests.charters.sharing import shared
 
@@ -26,7 +27,7 @@ def test_c2_in_large_societies_one_speaks_to_the_nearest_and_hears_them():
     params = society.params().charter
     state = society.charter.begin(sociarium.key(0), jnp.asarray(near), params)
     whom = society.charter.whom(state)
-    say = [name.removeprefix("say ") for name in society.speech.actions].index("2 to near player 0")
+    say = list(actions_by_object(society.speech.actions, "say")).index("2 to near player 0")
     said, events = society.speech.spoken(jnp.zeros(300, jnp.int32).at[0].set(say + 1), whom)
     assert events["said"].other[0] == 1
     heard = np.asarray(society.speech.told(said, whom))

@@ -17,7 +17,7 @@ from tests.charters.sharing import shared
 WORLD = sociarium.make("coins-v0", players=4)
 SOCIETY = Society(WORLD, Open(percent=30))
 CHARTER, PARAMS = SOCIETY.charter, SOCIETY.params()
-ACTION = {name: number for number, name in enumerate(CHARTER.actions)}
+ACTION = {action.name: number for number, action in enumerate(CHARTER.actions)}
 CROWD = Society(sociarium.make("frontier_exploration", players=400, tiles=(8, 8)), Open(percent=30))
 
 

@@ -8,7 +8,9 @@ import pytest
 import sociarium
 from sociarium.charters.society import Society
 from sociarium.charters.structure import DYNAMIC, KINDS, Structure, wings
+from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.facets import Board
 from sociarium.mechanics.social import NOBODY
 from tests.charters import sharing
 
@@ -104,8 +106,8 @@ def test_c3_offsets_lead_from_ones_own_window_into_the_others():
     for seed in range(5):
         state = jax.jit(env.reset)(sociarium.key(seed), params)
         seen = jax.jit(env.observe)(state, params).social
-        cell, heading = (np.asarray(x) for x in env.poses(state))
-        cols = env.map_shape[1]
+        cell, heading = (np.asarray(x) for x in env.facet(Board).poses(state))
+        cols = env.facet(Board).shape[1]
         steps = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
         for player in range(6):
             ahead, right = steps[heading[player]], steps[(heading[player] + 1) % 4]
@@ -121,11 +123,11 @@ def test_c4_a_schedule_changes_on_its_steps_after_the_points_were_shared():
         sociarium.make("harvest_open-v0", players=4), Structure("isolation,3:independent")
     )
     params, step = env.params(), jax.jit(env.step)
-    state = env.compiled("reset")(sociarium.key(0), params)
+    state = compiled(env, "reset")(sociarium.key(0), params)
     for clock in range(4):
         given = sharing.shared(env.charter, [8, 0, 0, 0], state.social, params.charter)
         assert given == ([8, 0, 0, 0] if clock < 3 else [4, 0, 4, 0])
-        told = int(env.compiled("observe")(state, params).social.own[0, 0])
+        told = int(compiled(env, "observe")(state, params).social.own[0, 0])
         assert told == (clock >= 3)
         state, _ = step(sociarium.key(clock), state, jnp.zeros(4, jnp.int32), params)
 

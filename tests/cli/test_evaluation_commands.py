@@ -8,6 +8,7 @@ import pytest
 
 from sociarium import catalogue
 from sociarium.catalogue import WORLDS, find
+from sociarium.charters.society import Society
 from sociarium.cli import card, schelling
 from sociarium.cli.arms import Arms
 from sociarium.cli.atlas import Atlas
@@ -16,6 +17,7 @@ from sociarium.cli.main import COMMANDS
 from sociarium.cli.measure import Measure
 from sociarium.cli.progress import progress
 from sociarium.cli.schelling import Schelling, chosen
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.evaluation.arms import ARMS
 from sociarium.evaluation.cards import markdown
@@ -27,7 +29,8 @@ from tests.toys.takers import ENTRY, LISTED
 @pytest.fixture(autouse=True)
 def short_episodes(monkeypatch):
     """Twenty steps an episode, whatever the world says."""
-    monkeypatch.setattr("sociarium.arena.batch.horizon", lambda params: 20)
+    for kind in (Environment, Society):
+        monkeypatch.setattr(kind, "horizon", lambda env, params: 20)
 
 
 def last_json(capsys):

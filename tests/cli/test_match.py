@@ -106,8 +106,8 @@ def test_worlds_that_ask_for_too_much_or_for_files_are_refused(played, tmp_path)
     for env, players, match in (
         ("coins-v0", 5000, "large world"),
         ("harvest_open-v0?tiles=900x900", 2, "large world"),
-        ("other.toml", 2, "task.toml"),
-        ("task.toml", 2, "cannot be made"),
+        ("other.toml", 2, "world.toml"),
+        ("world.toml", 2, "cannot be made"),
         ("no_such_world", 2, "cannot be made"),
         ("coins-v0?no_such=1", 2, "cannot be made"),
     ):
@@ -175,5 +175,5 @@ def test_a_folder_holds_one_match(played):
 def test_a_world_of_ones_own_travels_with_its_match(tmp_path):
     village = ROOT / "examples" / "village.toml"
     sociarium("match", village, "--steps", 10, "--out", tmp_path / "run")
-    assert (tmp_path / "run" / "task.toml").exists()
+    assert (tmp_path / "run" / "world.toml").exists()
     assert "verified" in sociarium("replay", tmp_path / "run", "--verify")

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from sociarium import catalogue
+from sociarium.charters.society import Society
 from sociarium.cli import card, dilemma
 from sociarium.cli.arms import Arms
 from sociarium.cli.atlas import Atlas
@@ -23,7 +24,6 @@ from sociarium.cli.schelling import Schelling
 from sociarium.cli.sweep import Sweep
 from sociarium.cli.train import Train
 from sociarium.cli.watch import Watch
-from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from tests.learning.test_dilemmas import judged
 from tests.toys.meadow import Meadow
@@ -68,11 +68,10 @@ def made(monkeypatch, tmp_path):
         raise Begun
 
     monkeypatch.setattr(catalogue, "_check_arguments", noted)
-    monkeypatch.setattr(Environment, "params", begin)
+    for world in {entry.load() for entry in catalogue.worlds()} | {Society, Meadow}:
+        monkeypatch.setattr(world, "params", begin)
     monkeypatch.setattr("sociarium.evaluation.lineups.shuffled", begin)
-    monkeypatch.setattr(
-        "sociarium.envs.frontier.frontier.Frontier.bounds", lambda env: {"oracle": 0}
-    )
+    monkeypatch.setattr("sociarium.envs.frontier.frontier.Frontier._bounds", begin)
     return worlds, charters
 
 

@@ -73,31 +73,38 @@ ROWS = (
 )
 
 
+def kinds(*names):
+    return [EventSpec(name, "", role="harm" if name == "zapped" else "") for name in names]
+
+
 def test_columns_hold_what_the_rows_hold():
-    columns = EventTable.of_rows(ROWS, ("zapped", "gave"))
+    columns = EventTable.of_rows(ROWS, kinds("zapped", "gave"))
     assert list(columns) == list(ROWS) and len(columns) == 4
     assert columns.kind.tolist() == [1, 0, 1, 1] and columns.step.tolist() == [0, 0, 4, 7]
-    assert columns == EventTable.of_rows(ROWS, ("gave", "zapped"))
-    assert columns != EventTable.of_rows(ROWS[:3], ("gave", "zapped"))
-    assert len(EventTable.of_rows((), ("gave",))) == 0
+    assert columns == EventTable.of_rows(ROWS, kinds("gave", "zapped"))
+    assert columns != EventTable.of_rows(ROWS[:3], kinds("gave", "zapped"))
+    assert len(EventTable.of_rows((), kinds("gave"))) == 0
 
 
 def test_kinds_are_chosen_and_added_up_by_actor():
-    columns = EventTable.of_rows(ROWS, ("gave", "zapped"))
-    assert columns.of("gave").by_actor(3).tolist() == [2, 0, 1]
-    assert columns.of("gave").by_actor(3, values=True).tolist() == [3.5, 0, 0.5]
-    assert columns.of("zapped").by_actor(3).tolist() == [0, 0, 0]
+    columns = EventTable.of_rows(ROWS, kinds("gave", "zapped"))
+    assert columns.by_actor(3, "gave").tolist() == [2, 0, 1]
+    assert columns.by_actor(3, "gave", values=True).tolist() == [3.5, 0, 0.5]
+    assert columns.by_actor(3, "zapped", "sang").tolist() == [0, 0, 0]
+    assert list(columns.of(*columns.kinds_with_role("harm"))) == [ROWS[1]]
     assert list(columns.of("zapped", "gave")) == list(ROWS) and not len(columns.of("sang"))
 
 
 def test_tables_of_two_parts_are_joined():
-    first, second = (EventTable.of_rows(part, ("gave", "zapped")) for part in (ROWS[:1], ROWS[1:]))
+    first, second = (
+        EventTable.of_rows(part, kinds("gave", "zapped")) for part in (ROWS[:1], ROWS[1:])
+    )
     assert list(EventTable.joined([first, second])) == list(ROWS)
 
 
 def test_a_table_becomes_a_data_frame():
     pandas = pytest.importorskip("pandas")
-    frame = EventTable.of_rows(ROWS, ("gave", "zapped")).to_pandas()
+    frame = EventTable.of_rows(ROWS, kinds("gave", "zapped")).to_pandas()
     assert isinstance(frame, pandas.DataFrame) and list(frame.columns) == list(Row._fields)
     assert frame.kind.tolist() == ["gave", "zapped", "gave", "gave"]
     assert frame[frame.kind == "gave"].value.sum() == 4
@@ -106,7 +113,7 @@ def test_a_table_becomes_a_data_frame():
 def test_without_pandas_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtra, match="pandas"):
-        EventTable.of_rows(ROWS, ("gave", "zapped")).to_pandas()
+        EventTable.of_rows(ROWS, kinds("gave", "zapped")).to_pandas()
 
 
 def test_a_leading_axis_is_time_and_rows_come_in_its_order():

@@ -1,6 +1,7 @@
 """Recipes in words, and how deep each kind lies."""
 
 import sociarium
+from sociarium.core.facets import Crafting
 from sociarium.core.recipes import RecipeSpec, depths
 
 HAMMER = RecipeSpec("carving", {"wood": 1}, {"hammer": 1}, ("coal",))
@@ -30,7 +31,7 @@ def test_depths_of_the_papers_tree_count_making_and_unlocking():
         9: "totem",
     }
     expected = {kind: depth for depth, kinds in by_depth.items() for kind in kinds.split()}
-    assert depths(world.recipes, world.sources) == expected
+    assert depths(world.facet(Crafting).recipes, world.facet(Crafting).sources) == expected
 
 
 def test_what_cannot_be_had_has_no_depth():

@@ -49,7 +49,7 @@ def test_every_seed_plays_episodes_of_its_own_in_all_seats(folder):
 
 def test_a_world_without_cooperation_has_returns_only(folder):
     env = Taking(players=2)
-    env.cooperation = None
+    env.facets = ()
     found = learned(env, str(folder), SEEDS[:1], episodes=1)
     assert found.acts.tolist() == found.refusals.tolist() == [[0.0]]
     assert found.cooperation is None and found.told(None) == ""

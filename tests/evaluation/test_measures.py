@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation
 from sociarium.evaluation.measures import measure, measured
 from sociarium.metrics.summary import summary
 from sociarium.players import roster
 from tests.metrics.records import episode, happened
 from tests.toys.meadow import Meadow
 
-SPEC = CooperationSpec("dishes washed", ("washed",), ("left",))
+SPEC = Cooperation("dishes washed", ("washed",), ("left",))
 SEATS = ("script:host", "script:guest", "script:guest")
 EVENINGS = [
     episode(

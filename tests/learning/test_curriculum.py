@@ -5,6 +5,7 @@ import pytest
 
 import sociarium
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.params import parameter
 from sociarium.learning.curriculum import CURRICULA, Curriculum
 
 SOCIETY = sociarium.make("clean_up+contract?rounds=2", players=3)
@@ -12,7 +13,7 @@ SOCIETY = sociarium.make("clean_up+contract?rounds=2", players=3)
 
 def at(curriculum, progress, *names):
     params = curriculum.at(curriculum.env.params(), jnp.float32(progress))
-    return [float(curriculum.env.number(params, name)) for name in names]
+    return [float(parameter(params, name)) for name in names]
 
 
 def test_numbers_follow_the_stages_and_move_in_a_straight_line_within_one():
@@ -48,7 +49,7 @@ def test_named_curricula_suit_any_world_under_a_contract(world):
     assert {*NAMED} == {*CURRICULA} - {""}
     env = sociarium.make(f"{world}+contract")
     names = ("forced", "deliberation")
-    rules = [float(env.number(env.params(), name)) for name in names]
+    rules = [float(parameter(env.params(), name)) for name in names]
     assert rules not in (JOINED, [0.5, 0.0])
     for name, stages in NAMED.items():
         plan = Curriculum(env, name)

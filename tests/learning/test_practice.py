@@ -136,7 +136,7 @@ def test_tallies_are_plain_counts(monkeypatch):
 
 def test_a_world_that_knows_no_cooperation_has_none_counted():
     env = Taking(players=1)
-    env.cooperation = None
+    env.facets = ()
     _, (_, _, _, outcome) = practised(env, 2, (), 1)
     assert not outcome.tally.acts.any() and not outcome.tally.refusals.any()
 

@@ -8,6 +8,7 @@ import pytest
 import sociarium
 from sociarium.catalogue import WORLDS
 from sociarium.core.errors import BadMap
+from sociarium.core.facets import Bench, Board
 from sociarium.mechanics import cartography
 from sociarium.mechanics.cartography import Sketch, connected
 from tests.families import in_ci
@@ -22,8 +23,10 @@ def test_drawn_maps_hold_as_much_as_the_map_of_the_world(name):
     known, family = sociarium.make(name), DILEMMAS[name].family
     for seed in SEEDS:
         drawn = sociarium.make(name, map_seed=seed)
-        assert drawn.map_shape == known.map_shape
-        assert drawn.draws == known.draws or family == "coins", "the same number of places"
+        assert drawn.facet(Board).shape == known.facet(Board).shape
+        assert drawn.facet(Bench).draws == known.facet(Bench).draws or family == "coins", (
+            "the same number of places"
+        )
         assert len(getattr(drawn, "spawn", [])) == len(getattr(known, "spawn", []))
         if family not in ("coins", "harvest_closed", "harvest_partnership"):
             assert drawn.terrain.wall.sum() == known.terrain.wall.sum()

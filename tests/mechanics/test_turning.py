@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from sociarium.core.actions import find_action
 from sociarium.mechanics import turning
 from sociarium.mechanics.turning import EAST, NORTH, SOUTH, WEST
 from tests.mechanics.maps import STEPS, egocentric
@@ -28,7 +29,7 @@ def test_other_actions_leave_the_heading(action):
     [("forward", 1, 0), ("back", -1, 0), ("step left", 0, -1), ("step right", 0, 1)],
 )
 def test_steps_are_relative_to_the_heading(name, ahead, right):
-    walks, toward = turning.course(HEADINGS, jnp.full(4, turning.MOVES.index(name)))
+    walks, toward = turning.course(HEADINGS, jnp.full(4, find_action(turning.MOVES, name)))
     assert walks.all()
     assert [STEPS[way] for way in toward] == [egocentric(h, ahead, right) for h in range(4)]
 

@@ -4,6 +4,9 @@ import numpy as np
 
 from sociarium.core.episode import Episode
 from sociarium.core.events import EventTable, Row
+from sociarium.core.specs import EventSpec
+
+ROLES = {"fired": "attack", "zapped": "harm"}
 
 
 def happened(step, kind, actor=-1, target=-1, value=1.0):
@@ -12,7 +15,8 @@ def happened(step, kind, actor=-1, target=-1, value=1.0):
 
 def in_columns(rows):
     """The table of these rows, in their order."""
-    return EventTable.of_rows(rows, sorted({row.kind for row in rows}))
+    kinds = sorted({row.kind for row in rows})
+    return EventTable.of_rows(rows, [EventSpec(k, "", role=ROLES.get(k, "")) for k in kinds])
 
 
 def episode(raw, *, present=None, events=(), gauges=None, seats=None):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sociarium
+from sociarium.core.actions import find_action
 from sociarium.core.errors import MissingExtra, UnknownName
 from sociarium.core.scene import Bonds, Circle
 from sociarium.metrics.bonds import (
@@ -181,7 +182,7 @@ def test_a_society_that_was_played_is_measured():
     params, state = env.params(), env.reset(sociarium.key(0), env.params())
     history, joined = [env.charter.bonds(state.social, params.charter)], [0]
     for clock in range(6):  # everybody joins as soon as it may
-        wanted = jnp.full(2, env.actions.index("join group 0"))
+        wanted = jnp.full(2, find_action(env.actions, "join group 0"))
         state, transition = jax.jit(env.step)(sociarium.key(clock), state, wanted, params)
         history.append(env.charter.bonds(state.social, params.charter))
         joined.append(min(joined[-1] + int(transition.events["joined"].mask.sum()), 2))

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation
 from sociarium.metrics.cooperation import cooperation
 from tests.metrics.records import episode, happened
 
-SPEC = CooperationSpec("dishes washed", acts=("washed", "dried"), refusals=("left",))
+SPEC = Cooperation("dishes washed", acts=("washed", "dried"), refusals=("left",))
 EVENING = [
     happened(0, "washed", actor=0, value=3),
     happened(0, "left", actor=1, value=2),

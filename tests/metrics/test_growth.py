@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sociarium.core.events import Row
+from sociarium.core.facets import Bounds, Crafting
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.specs import EventSpec
 from sociarium.evaluation.progress import progress
@@ -23,8 +24,15 @@ SPECS = tuple(
         ("discovered", KINDS),
     )
 )
-RECIPES = (RecipeSpec("forge", {"wood": 1, "stone": 1}, {"hammer": 1}),)
-SOURCES = {"wood": (), "stone": (), "coal": ("hammer",)}
+CRAFTING = Crafting(
+    recipes=(RecipeSpec("forge", {"wood": 1, "stone": 1}, {"hammer": 1}),),
+    sources={"wood": (), "stone": (), "coal": ("hammer",)},
+    knows=lambda state: state,
+    made="synthesised",
+    taken="picked",
+    discovered="discovered",
+    handed_over="handed_over",
+)
 
 
 def row(step, kind, value, actor=0):
@@ -46,35 +54,35 @@ def record():
 
 
 def test_executions_and_handovers_are_counted(record):
-    grown = growth(record, SPECS, RECIPES, SOURCES)
+    grown = growth(record, SPECS, CRAFTING)
     assert grown.executions == {"forge": 2}
     assert grown.handed_over == 1
 
 
 def test_the_first_discovery_by_anybody_counts(record):
-    assert growth(record, SPECS, RECIPES, SOURCES).discovered == {"wood": 1, "hammer": 5}
+    assert growth(record, SPECS, CRAFTING).discovered == {"wood": 1, "hammer": 5}
 
 
 def test_depth_counts_making_and_unlocking(record):
-    assert growth(record, SPECS, RECIPES, SOURCES).deepest == 1
+    assert growth(record, SPECS, CRAFTING).deepest == 1
     deeper = dataclasses.replace(record, events=in_columns([*record.events, row(8, "picked", 3)]))
-    assert growth(deeper, SPECS, RECIPES, SOURCES).deepest == 2
+    assert growth(deeper, SPECS, CRAFTING).deepest == 2
 
 
 def test_completion_is_a_share_of_the_optimum(record):
-    grown = growth(record, SPECS, RECIPES, SOURCES)
+    grown = growth(record, SPECS, CRAFTING)
     assert grown.completion(Bound(10.0, {"forge": 8, "kiln": 0})) == {"forge": 0.25}
 
 
 def test_nothing_happened():
-    grown = growth(episode(np.zeros((3, 2))), SPECS, RECIPES, SOURCES)
+    grown = growth(episode(np.zeros((3, 2))), SPECS, CRAFTING)
     assert (grown.executions, grown.handed_over, grown.deepest, grown.discovered) == ({}, 0, 0, {})
 
 
 def test_progress_is_measured_against_the_oracle(record):
     env = Meadow()
-    env.event_specs, env.recipes, env.sources = SPECS, RECIPES, SOURCES
-    env.bounds = lambda: {"oracle": Bound(40.0, {"forge": 8})}
+    oracle = {"oracle": Bound(40.0, {"forge": 8})}
+    env.event_specs, env.facets = SPECS, (CRAFTING, Bounds(lambda params, seed: oracle))
     found = progress(env, [record, record])
     assert found.share.mean == 0.5
     assert found.completion["forge"].mean == 0.25

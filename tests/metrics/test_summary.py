@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation
 from sociarium.metrics.summary import by_player, overall, summary
 from tests.metrics.records import episode, happened
 
-SPEC = CooperationSpec("dishes washed", ("washed",), ("left",))
+SPEC = Cooperation("dishes washed", ("washed",), ("left",))
 RECORD = episode(
     [[1, 0], [0, -1]],
     present=[[1, 1], [1, 0]],

@@ -1,4 +1,4 @@
-"""Actors and critics: seats with one set of weights or their own, lawful draws, fresh memories."""
+"""Actors and critics: seats with one set of weights or their own, legal draws, fresh memories."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from sociarium.networks.actor_critic import NEVER, Design, EachSeat, actor_criti
 from sociarium.networks.critics import Sight
 from tests.networks.filled import filled
 
-PLANE = PlaneSpec("ground", ("none", "grass", "sand"))
+PLANE = PlaneSpec("ground", ("none", "grass", "sand"), "ground")
 SPEC = ViewSpec((PLANE,), 2, 2, (1, 0), (OwnSpec("age", 0, 9),))
 PLAYERS, ACTIONS, FACTS, TIME, LANES = 3, 4, 5, 6, 2
 SHARED, SEPARATE = EachSeat(True, PLAYERS), EachSeat(False, PLAYERS)

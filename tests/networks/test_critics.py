@@ -13,7 +13,11 @@ from sociarium.networks.critics import BITS, Sight, critic, facts
 from tests.networks.filled import filled
 
 SPEC = ViewSpec(
-    (PlaneSpec("ground", ("none", "grass", "sand")),), 2, 2, (1, 0), (OwnSpec("age", 0, 9),)
+    (PlaneSpec("ground", ("none", "grass", "sand"), "ground"),),
+    2,
+    2,
+    (1, 0),
+    (OwnSpec("age", 0, 9),),
 )
 PLAYERS, ACTIONS, FACTS = 3, 4, 5
 SEATS = jnp.arange(PLAYERS)

@@ -20,7 +20,9 @@ from sociarium.networks.q_values import (
     q_values,
 )
 
-SPEC = ViewSpec((PlaneSpec("ground", ("none", "grass")),), 1, 2, (0, 0), (OwnSpec("coins", 0, 9),))
+SPEC = ViewSpec(
+    (PlaneSpec("ground", ("none", "grass"), "ground"),), 1, 2, (0, 0), (OwnSpec("coins", 0, 9),)
+)
 
 
 def close(left, right):

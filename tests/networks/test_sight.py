@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.core.environment import View
+from sociarium.core.environment import View, compiled
 from sociarium.core.errors import BadArgument
 from sociarium.core.specs import OwnSpec, PlaneSpec, SocialSpec, ViewSpec, seat_planes
 from sociarium.networks import graphs
@@ -25,7 +25,7 @@ TOLD = SocialSpec(
     own=(PlaneSpec("stage", ("talk", "work")), PlaneSpec("turn", ("theirs", "mine"))),
     ties=(
         PlaneSpec("who", ("another", "myself")),
-        PlaneSpec("group", ("none", "red", "blue"), joins=True),
+        PlaneSpec("group", ("none", "red", "blue"), role="group"),
         *seat_planes(300),
         PlaneSpec("job", ("none", "carpenter", "miner")),
     ),
@@ -35,12 +35,16 @@ TOLD = SocialSpec(
     far=9,
 )
 SPEC = ViewSpec(
-    (PlaneSpec("ground", ("none", "grass", "sand")), PlaneSpec("seat", ("nobody", "a", "b"))),
+    (
+        PlaneSpec("ground", ("none", "grass", "sand"), "ground"),
+        PlaneSpec("seat", ("nobody", "a", "b"), "seat"),
+    ),
     2,
     3,
     (1, 1),
     (OwnSpec("age", 0, 9), OwnSpec("debt", -9, 9)),
     TOLD,
+    (OwnSpec("orders", 0, 5),),
 )
 
 
@@ -97,7 +101,7 @@ def test_every_declared_part_of_a_view_changes_what_a_network_says(name):
     numbers = sights.drawn(SPEC, 1, LANES, PLAYERS)
     before = np.asarray(answer(weights, sights.as_view(numbers)))
     parts = dict(sights.changes(SPEC, numbers))
-    assert len(parts) == 2 + 2 + 2 + len(TOLD.ties) + TOLD.lookouts + 3 + 2
+    assert len(parts) == 2 + 2 + 1 + 2 + len(TOLD.ties) + TOLD.lookouts + 3 + 2
     for part, other in parts.items():
         after = np.asarray(answer(weights, sights.as_view(other)))
         assert (abs(after - before).max(-1) > 1e-6).all(), part
@@ -118,7 +122,7 @@ def test_a_network_of_a_bare_world_and_a_societys_view_are_kept_apart():
 
 def of(contacts):
     """A spec of a society with so many contacts, each of which may have a group of its own."""
-    groups = PlaneSpec("group", ("none", *map(str, range(contacts))), joins=True)
+    groups = PlaneSpec("group", ("none", *map(str, range(contacts))), role="group")
     social = SocialSpec((), (TOLD.ties[0], groups), contacts)
     return ViewSpec(SPEC.planes, 2, 3, (1, 1), (), social)
 
@@ -150,14 +154,14 @@ def test_many_contacts_hear_what_few_would(monkeypatch):
 def test_a_carpenter_beside_a_miner_says_something_else_than_beside_a_carpenter():
     env = sociarium.make("contract_easy-v0")
     params, spec = env.params(), env.view_spec
-    state = env.compiled("reset")(sociarium.key(0), params)
+    state = compiled(env, "reset")(sociarium.key(0), params)
     made = filled(lambda key: actor_critic(key, Design(), spec, env.players, len(env.actions), 1))
 
     @jax.jit
     def logits(made, group):
         social = env.observe(eqx.tree_at(lambda s: s.social.group, state, group), params).social
         view = env.observe(state, params)
-        view = jax.tree.map(lambda x: x[None, None], View(view.cells, view.own, social))
+        view = jax.tree.map(lambda x: x[None, None], View(view.cells, view.own, social=social))
         features, _ = made.read(view, jnp.zeros((1, 1), bool), ())
         return made.logits(features, jnp.ones((1, 1, env.players, len(env.actions)), bool))[0, 0, 0]
 

@@ -7,6 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.arena.batch import Batch
+from sociarium.core.facets import Bounds
 from sociarium.players import roster
 from tests.families import in_ci
 
@@ -20,7 +21,7 @@ def shares(name, seat, episodes=EPISODES):
     batch = Batch(env, roster.parse(seat), np.zeros((episodes, env.players), int), seed=5)
     sums = batch.sums(("picked", "dumped", "synthesised", "handed_over"))
     done = {kind: np.asarray(value) for kind, value in sums.done.items()}
-    return np.asarray(sums.raw).sum(1) / env.bounds()["oracle"].total, done
+    return np.asarray(sums.raw).sum(1) / env.facet(Bounds).of(env.params(), 0)["oracle"].total, done
 
 
 def test_traders_with_a_common_purse_reach_most_of_the_oracle_in_easy():

@@ -7,6 +7,8 @@ import pytest
 
 import sociarium
 from sociarium.arena.rollout import rollout
+from sociarium.core.environment import compiled
+from sociarium.core.facets import Board
 from sociarium.mechanics.terrain import STEPS
 from sociarium.players.planning.map_memory import NEVER, Surveyor
 from tests.families import in_ci
@@ -26,7 +28,7 @@ class Drawn:
 
     def __init__(self, env):
         self.env, self.spec = env, env.view_spec
-        rows, cols = env.map_shape
+        rows, cols = env.facet(Board).shape
         names = [plane.name for plane in self.spec.planes]
         self.layers = [n for n in names if n not in ("ground", "occupant", "seat", "beam")]
         self.known, self.seen_at = np.zeros((rows, cols), int), np.full((rows, cols), NEVER)
@@ -36,7 +38,7 @@ class Drawn:
         self.found = np.zeros(1 + len(self.layers), int)
 
     def look(self, cells, cell, heading, clock):
-        rows, cols = self.env.map_shape
+        rows, cols = self.env.facet(Board).shape
         hazard = [n == "hazard" for n in self.layers]
         if cell == rows * cols:
             self.found[:] = 0
@@ -49,7 +51,7 @@ class Drawn:
         for row, col in np.ndindex(self.spec.rows, self.spec.cols):
             far, aside = self.spec.home[0] - row, col - self.spec.home[1]
             r, c = here[0] + far * down + aside * right, here[1] + far * right - aside * down
-            if self.env.wraps:
+            if self.env.facet(Board).wraps:
                 r, c = r % rows, c % cols
             shown = {n: cells[self.spec.plane(n), row, col] for n in ("ground", "seat", "occupant")}
             if not (0 <= r < rows and 0 <= c < cols) or not shown["ground"]:
@@ -68,7 +70,7 @@ def test_the_map_is_the_one_a_plain_hand_draws(name):
     _, states = rollout(env, "random", steps=STEPS_WALKED, params=params)
     surveyor = Surveyor(env)
     views = jax.jit(jax.vmap(env.observe, (0, None)))(states, params)
-    poses = jax.vmap(env.poses)(states)
+    poses = jax.vmap(env.facet(Board).poses)(states)
 
     @jax.jit
     def walk(views, poses):
@@ -102,11 +104,11 @@ def test_the_map_is_the_one_a_plain_hand_draws(name):
 
 def test_nothing_is_known_at_first_and_nothing_is_learnt_out_of_play():
     env = sociarium.make("harvest_open", players=2)
-    surveyor, nowhere = Surveyor(env), env.map_shape[0] * env.map_shape[1]
+    surveyor, nowhere = Surveyor(env), env.facet(Board).shape[0] * env.facet(Board).shape[1]
     memory = surveyor.unknown()
     assert not memory.known.any() and memory.cell == nowhere
-    start = env.compiled("reset")(sociarium.key(0), env.params())
-    view = jax.tree.map(lambda x: x[0], env.compiled("observe")(start, env.params()))
+    start = compiled(env, "reset")(sociarium.key(0), env.params())
+    view = jax.tree.map(lambda x: x[0], compiled(env, "observe")(start, env.params()))
     away = jax.tree.map(jnp.zeros_like, view)
     zero = jnp.int32(0)
     seen = surveyor.looked(memory, view, jnp.int32(30), zero, zero)

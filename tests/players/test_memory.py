@@ -7,6 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.arena.rollout import rollout
+from sociarium.core.facets import Board
 from sociarium.mechanics import turning
 from sociarium.players.planning.sight import Sight
 from sociarium.players.scripted.memory import UNSEEN, Album, Bearing, Glimpse
@@ -36,7 +37,7 @@ def test_the_last_window_lies_over_the_present_one(walk):
 def test_a_bearing_keeps_pointing_at_its_place(walk):
     env, states, cells, actions = walk
     sight, home = Sight(env.view_spec), env.view_spec.home
-    rows, cols = np.divmod(states.body[:, 0], env.map_shape[1])
+    rows, cols = np.divmod(states.body[:, 0], env.facet(Board).shape[1])
     heading = states.heading[:, 0]
     after = jax.jit(lambda bearing, action, blocked: bearing.after(action, blocked, home))
     place, bearing = (rows[0] - 3, cols[0] + 2), None

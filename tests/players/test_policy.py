@@ -11,7 +11,7 @@ import sociarium
 from sociarium.arena.batch import Batch
 from sociarium.arena.match import Match
 from sociarium.arena.rollout import rollout
-from sociarium.arena.seating import Population
+from sociarium.arena.seating import lineup
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.random import player_keys
 from sociarium.learning import preferences
@@ -65,21 +65,16 @@ def test_a_policy_does_in_its_seat_what_it_did_in_training(run, coins):
         return drawn(trainer.practice.words(place), logits)
 
     chosen = choose(learner)
-    chairs = seats_of(training, folder, seed=1)
-    kinds = list(dict.fromkeys(chairs))
-    lanes = jnp.arange(len(chosen))
-    where = tuple(
-        jnp.concatenate([lanes * 2 + s for s in (0, 1) if chairs[s] == kind]) for kind in kinds
-    )
-    population = Population(coins, kinds)
+    who = lineup(coins, seats_of(training, folder, seed=1))
+    policies, seating = who.roster.seated(np.tile(who.who, (len(chosen), 1)))
 
     @jax.jit
-    def act(place):
+    def act(place, seating):
         keys = trainer.practice.table.keys(place.lanes)
-        minds = population.begin(place.lanes.key, where)
-        return population.act(keys, place.view, place.legal, where, minds)[0]
+        memories = policies.begin(place.lanes.key, seating)
+        return policies.act(keys, place.view, place.legal, seating, memories)[0]
 
-    actions = act(place)
+    actions = act(place, seating)
     assert actions.tolist() == chosen.tolist()
     assert len(set(np.asarray(actions).ravel().tolist())) > 1
 
@@ -194,8 +189,9 @@ def test_frozen_policies_sit_beside_learners(plain, coins):
     training = Training(small(others=f"policy:{plain}?seed=20", settings={"lanes": 16}))
     trainer = training.cohort.trainer
     practice, params = trainer.practice, trainer.params
-    (frozen,), stored = practice.frozen.players, policy(plain, coins, seed=20)
-    weights = [jax.tree.leaves(p.weights) for p in (frozen, stored, policy(plain, coins, seed=3))]
+    stored = policy(plain, coins, seed=20)
+    frozen = [x[0] for x in jax.tree.leaves(practice.seating.arrays)]
+    weights = [frozen, *map(jax.tree.leaves, (stored, policy(plain, coins, seed=3)))]
     assert all(np.array_equal(a, b) for a, b in zip(*weights[:2], strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(*weights[1:], strict=True))
     selfish = preferences.parse("selfish", 2)

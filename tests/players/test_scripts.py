@@ -10,6 +10,7 @@ import sociarium
 from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import rollout
+from sociarium.core.facets import Cooperation
 from sociarium.players import roster
 from tests.families import in_ci
 
@@ -53,7 +54,7 @@ def test_idle_and_random_players_cooperate_less_than_cooperators(name):
         beside, alone = play[kind, DEFECTOR][1], play[kind, kind][1]
         did, did_not = (
             np.array([count(beside, events, slice(-1)), count(alone, events)])
-            for events in (env.cooperation.acts, env.cooperation.refusals)
+            for events in (env.facet(Cooperation).acts, env.facet(Cooperation).refusals)
         )
         acts.append(did[0])
         rates.append(did.sum() / max(did.sum() + did_not.sum(), 1))

@@ -12,7 +12,9 @@ import pytest
 
 import sociarium
 from sociarium import catalogue
+from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.facets import Board
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.repertoire import Repertoire, own_skills
 from sociarium.players.planning.skill import Order, Status
@@ -270,7 +272,7 @@ def test_a_skill_looks_at_nothing_but_its_view_and_its_map():
 def test_players_with_different_orders_act_together_as_they_would_alone():
     env, repertoire = yard().env, yard().repertoire
     state, params = drawn((4, "....^....<..."), (6, ".>......v....")), yard().stage.params({})
-    view, legal = (env.compiled(look)(state, params) for look in ("observe", "legal"))
+    view, legal = (compiled(env, look)(state, params) for look in ("observe", "legal"))
     orders = [
         repertoire.order("go_to", place=(0, 0)),
         repertoire.order("zap", player=0),
@@ -288,7 +290,7 @@ def test_players_with_different_orders_act_together_as_they_would_alone():
         memory = repertoire.surveyor.looked(memory, view, *pose, jnp.int32(0))
         return repertoire.act(key, view, legal, memory, order, running)
 
-    given = (keys, view, legal, blank, env.poses(state), stacked, begun)
+    given = (keys, view, legal, blank, env.facet(Board).poses(state), stacked, begun)
     together = jax.jit(jax.vmap(act))(*given)
     alone = jax.jit(act)
     for seat in range(4):
@@ -441,7 +443,9 @@ def test_a_society_adds_what_its_charter_lets_one_do():
     def step(state, memory, running):
         mine = lambda tree: jax.tree.map(lambda x: x[seat], tree)  # noqa: E731
         view, legal = mine(env.observe(state, params)), env.legal(state, params)[seat]
-        memory = repertoire.surveyor.looked(memory, view, *mine(env.poses(state)), jnp.int32(0))
+        memory = repertoire.surveyor.looked(
+            memory, view, *mine(env.facet(Board).poses(state)), jnp.int32(0)
+        )
         action, running = repertoire.act(sociarium.key(0), view, legal, memory, order, running)
         stays = jnp.zeros(2, jnp.int32)
         return *env.step(sociarium.key(1), state, stays.at[seat].set(action), params), running
@@ -456,7 +460,7 @@ def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():
     names = [skill.name for skill in repertoire.skills]
     assert names == ["go_to", "collect", "avoid", "guard", "follow", "explore", "wait"]
     assert repertoire.named("collect").things(repertoire.setting) == ("moss", "flower")
-    assert [skill.name for skill in Repertoire(Echo()).skills] == ["wait"]
+    assert [skill.name for skill in Repertoire(Echo()).skills] == ["wait", "show"]
 
 
 def test_where_nothing_can_be_taken_nothing_is_collected():
@@ -471,7 +475,7 @@ def test_whatever_is_ordered_what_is_done_is_legal():
     everybody = lambda tree: jax.tree.map(  # noqa: E731
         lambda x: jnp.broadcast_to(x, (players, *x.shape)), tree
     )
-    below = jnp.array([len(repertoire.skills), *env.map_shape, 12, players, 6, 1])
+    below = jnp.array([len(repertoire.skills), *env.facet(Board).shape, 12, players, 6, 1])
 
     def one(carry, key):
         state, memory, order, running = carry
@@ -482,7 +486,7 @@ def test_whatever_is_ordered_what_is_done_is_legal():
             ended, (jax.vmap(Order)(*drawn), everybody(repertoire.begin())), (order, running)
         )
         view, legal = env.observe(state, params), env.legal(state, params)
-        cell, heading = env.poses(state)
+        cell, heading = env.facet(Board).poses(state)
         memory = jax.vmap(look, (0, 0, 0, 0, None))(memory, view, cell, heading, state.clock)
         keys = jax.random.split(k_act, players)
         action, running = jax.vmap(repertoire.act)(keys, view, legal, memory, order, running)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
+from sociarium.core.facets import Board
 from sociarium.players.planning.repertoire import Repertoire
 from sociarium.players.planning.skill import Status
 
@@ -22,7 +23,7 @@ class Told:
         env, surveyor = self.env, self.repertoire.surveyor
         mine = lambda tree: jax.tree.map(lambda x: x[seat], tree)  # noqa: E731
         view, legal = mine(env.observe(state, params)), env.legal(state, params)[seat]
-        cell, heading = mine(env.poses(state))
+        cell, heading = mine(env.facet(Board).poses(state))
         memory = surveyor.looked(memory, view, cell, heading, running.elapsed)
         k_act, k_step = jax.random.split(key)
         action, running = self.repertoire.act(
@@ -46,7 +47,7 @@ class Told:
                 assert action == 0
                 break
             state = after
-            deeds.append(self.env.actions[int(action)])
+            deeds.append(self.env.actions[int(action)].name)
             paid += float(transition.raw[seat])
         return Done(deeds, Status(int(running.status)), state, memory, paid)
 

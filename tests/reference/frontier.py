@@ -56,14 +56,14 @@ class Frontier:
     left: {(cell, kind): who left one there last}}.
 
     A player is {cell, bag: {kind: units}, energy, kinds: those it knows, places: the workplaces it
-    knows, told: the kinds the record has told of}.
+    knows}.
     """
 
     def __init__(self, env, text):
         task, self.land = env.task, RoundLand(text)
         copies = self.land.outside // (task.rows * task.cols)
         self.players, self.sight = env.players, env.task.sight
-        self.actions = [name.partition(" ")[::2] for name in env.actions]
+        self.actions = [(action.direction or action.verb, action.object) for action in env.actions]
         self.planes = [plane.name for plane in env.view_spec.planes]
         self.told_of = [spec.name for spec in env.event_specs]
         self.kinds, self.names = list(task.resources), list(task.events)
@@ -99,7 +99,7 @@ class Frontier:
                 "cell": cell,
                 "bag": dict.fromkeys(self.kinds, 0) | self.holds[job],
                 "energy": params["energy"],
-                **dict.fromkeys(("kinds", "places", "told"), frozenset()),
+                **dict.fromkeys(("kinds", "places"), frozenset()),
             }
             for cell, job in zip(cells, self.jobs, strict=True)
         ]
@@ -200,7 +200,7 @@ class Frontier:
         }
 
     def learn(self, before, seat, player, events, params):
-        """What a player holds and what is before it; one kind a step is told."""
+        """What a player holds and what is before it."""
         here = player["cell"]
         at = self.land.number(here)
         met = {
@@ -209,11 +209,10 @@ class Frontier:
             if player["bag"][kind] > 0
             or (before["ground"].get((here, kind), 0) > 0 and self.sees(player, kind, params))
         }
+        for kind in met - player["kinds"]:
+            number = self.kinds.index(kind)
+            events["discovered"][seat, number] = (-1, at, float(number))
         player["kinds"] = player["kinds"] | met
-        news = [kind for kind in self.kinds if kind in player["kinds"] - player["told"]]
-        if news:
-            player["told"] = player["told"] | {news[0]}
-            events["discovered"][seat] = (-1, at, float(self.kinds.index(news[0])))
         name = before["workplaces"].get(here)
         if name is not None and self.works(player, name, params):
             if name not in player["places"]:
@@ -300,7 +299,6 @@ class Frontier:
             "energy": [player["energy"] for player in players],
             "kinds_known": [bits(self.kinds, player["kinds"]) for player in players],
             "workplaces_known": [bits(self.names, player["places"]) for player in players],
-            "announced": [bits(self.kinds, player["told"]) for player in players],
             "beast": [self.land.number(cell) for cell in state["beasts"]],
             "block": self.layer(dict.fromkeys(state["blocks"], True), False),
             "workplace": self.layer(
@@ -325,7 +323,6 @@ class Frontier:
                 "energy": numbers["energy"][seat],
                 "kinds": named(self.kinds, numbers["kinds_known"][seat]),
                 "places": named(self.names, numbers["workplaces_known"][seat]),
-                "told": named(self.kinds, numbers["announced"][seat]),
             }
             for seat, body in enumerate(numbers["body"])
         ]

@@ -16,11 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from sociarium.core.environment import STAY, Environment, View, lawful, paid
+from sociarium.core.actions import DO_NOTHING, STAY, action_for_each
+from sociarium.core.environment import Environment, View, bare_transition, mask_illegal
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene
-from sociarium.core.specs import OCCUPANTS, CooperationSpec, EventSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import OCCUPANTS, EventSpec, PlaneSpec, ViewSpec
 
 KEEPER, WALKER = 0, 1
 
@@ -38,24 +41,25 @@ class Beacon(Environment[State, Params]):
     sheet = RuleSheet.read(__doc__)
     event_specs = (EventSpec("lit", "{actor} lit the right lamp"),)
     gauge_specs = ()
-    cooperation = CooperationSpec("lights the right lamp", ("lit",), ())
-    map_shape = (1, 2)
+    facets = (Cooperation("lights the right lamp", ("lit",), ()),)
     players = 2
-    draws = 1
 
     def __init__(self, lamps: int = 4) -> None:
         self.lamps = lamps
         names = tuple(f"lamp {lamp}" for lamp in range(lamps))
-        self.actions = ("stay", *(f"light {name}" for name in names))
+        self.actions = (
+            DO_NOTHING,
+            *action_for_each("light", names, "light {}", "light the {} lamp"),
+        )
         planes = (
-            PlaneSpec("ground", ("dark", *names)),
-            PlaneSpec("occupant", OCCUPANTS),
-            PlaneSpec("seat", ("nobody", "keeper", "walker")),
+            PlaneSpec("ground", ("dark", *names), "ground"),
+            PlaneSpec("occupant", OCCUPANTS, "occupant"),
+            PlaneSpec("seat", ("nobody", "keeper", "walker"), "seat"),
         )
         self.view_spec = ViewSpec(planes, 1, 1, (0, 0), ())
 
-    def defaults(self) -> Params:
-        return Params(jnp.int32(8))
+    def params(self, **changes: Any) -> Params:
+        return replace_parameters(Params(jnp.int32(8)), **changes)
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0), self.drawn(key))
@@ -64,12 +68,14 @@ class Beacon(Environment[State, Params]):
         return jax.random.randint(key, (), 1, self.lamps + 1)
 
     def step(self, key, state: State, actions, params: Params):
-        deeds = lawful(actions, self.legal(state, params))
+        deeds = mask_illegal(actions, self.legal(state, params))
         lit = deeds == state.lamp  # R3
         reward = jnp.full(self.players, lit.any().astype(jnp.float32))
         lamp = jnp.where(self.second(state), self.drawn(key), state.lamp)  # R1
         after = State(state.clock + 1, lamp)
-        return after, paid(reward, after.clock >= params.horizon, {"lit": event(lit)})  # R4
+        return after, bare_transition(
+            reward, after.clock >= params.horizon, {"lit": event(lit)}
+        )  # R4
 
     def second(self, state: State) -> Bool[Array, ""]:
         return state.clock % 2 == 1
@@ -89,12 +95,12 @@ class Beacon(Environment[State, Params]):
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         return {}
 
-    def overview(self, state: State, params: Params) -> Scene:
+    def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
         return Scene(
             ground=np.array([[state.lamp, 0]], np.uint8),
             tiles=self.view_spec.planes[0].codes,
             bodies=(Body(KEEPER, 0, 0, 0), Body(WALKER, 0, 1, 0)),
-            lit=np.zeros(self.map_shape, np.uint8),
+            lit=np.zeros((1, 2), np.uint8),
             lights=("none",),
             clock=int(state.clock),
             horizon=int(params.horizon),

@@ -13,10 +13,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from sociarium.core.actions import DO_NOTHING, action_for_each
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, OwnSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec, ViewSpec
 
 COLOURS = ("nothing", "red", "green", "blue")
 
@@ -35,18 +38,16 @@ class Echo(Environment[State, Params]):
     sheet = RuleSheet.read(__doc__)
     event_specs = (EventSpec("echoed", "{actor} said its colour"),)
     gauge_specs = ()
-    cooperation = CooperationSpec("says the colour", ("echoed",), ())
-    actions = ("stay", *COLOURS[1:])
-    map_shape = (1, 1)
-    draws = 1
+    facets = (Cooperation("says the colour", ("echoed",), ()),)
+    actions = (DO_NOTHING, *action_for_each("show", COLOURS[1:], "{}", "show {}"))
 
     def __init__(self, players: int = 2) -> None:
         self.players = players
-        plane = PlaneSpec("ground", COLOURS)
+        plane = PlaneSpec("ground", COLOURS, "ground")
         self.view_spec = ViewSpec((plane,), 1, 1, (0, 0), (OwnSpec("colour", 0, 3),))
 
-    def defaults(self) -> Params:
-        return Params(jnp.int32(8), jnp.int32(0))
+    def params(self, **changes: Any) -> Params:
+        return replace_parameters(Params(jnp.int32(8), jnp.int32(0)), **changes)
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0), self.colours(key))
@@ -78,5 +79,5 @@ class Echo(Environment[State, Params]):
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         return {}
 
-    def overview(self, state: State, params: Params) -> Any:
+    def scene(self, state: State, params: Params, player: int | None = None) -> Any:
         raise NotImplementedError("nothing to look at")

@@ -13,8 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from sociarium.core.environment import Environment, View, paid
+from sociarium.core.environment import Environment, View, bare_transition, frame
 from sociarium.core.events import event
+from sociarium.core.facets import Bench, Board
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import movement, spawning, turning
@@ -51,17 +53,18 @@ class Meadow(Environment[State, Params]):
 
     def __init__(self, players: int = 3) -> None:
         drawing = Drawing(MAP, {"#": "hedge", ".": "moss", "P": "start", "*": "flower"})
-        self.players, self.map_shape = players, (drawing.rows, drawing.cols)
+        self.players = players
         self.terrain = Terrain(drawing.mask("#"))
         self.start, self.flower = drawing.cells("P"), drawing.mask("*").ravel()
         self.window = Window(self.terrain, ahead=2, behind=1, side=1)
         ground = np.select([drawing.mask("#"), drawing.mask("*")], [2, 3], 1).ravel()
         self.ground = np.append(ground, self.window.beyond(2)).astype(np.uint8)
         self.view_spec = self.window.spec(TILES, players)
-        self.draws = players
+        board = Board((drawing.rows, drawing.cols), lambda state: (state.body, state.heading))
+        self.facets = (board, Bench(players))
 
-    def defaults(self) -> Params:
-        return Params(jnp.float32(1), jnp.int32(20))
+    def params(self, **changes: Any) -> Params:
+        return replace_parameters(Params(jnp.float32(1), jnp.int32(20)), **changes)
 
     def reset(self, key, params: Params) -> State:
         k_place, k_heading = jax.random.split(key)
@@ -75,7 +78,7 @@ class Meadow(Environment[State, Params]):
         after = State(state.clock + 1, body, turning.turned(state.heading, actions))
         reward = smells * params.flower_reward
         ends = after.clock >= params.horizon  # R2
-        return after, paid(reward, ends, {"smelled": event(smells, cell=body)})
+        return after, bare_transition(reward, ends, {"smelled": event(smells, cell=body)})
 
     def codes(self, state: State):
         return self.window.code(jnp.asarray(self.ground), state.body, state.heading)
@@ -91,8 +94,8 @@ class Meadow(Environment[State, Params]):
         visited = jnp.asarray(self.flower)[state.body].sum()
         return {"visited": visited.astype(jnp.float32)}
 
-    def overview(self, state: State, params: Params):
-        return self.window.overview(
+    def scene(self, state: State, params: Params, player: int | None = None):
+        whole = self.window.overview(
             self.codes(state),
             state.body,
             state.heading,
@@ -100,3 +103,4 @@ class Meadow(Environment[State, Params]):
             clock=state.clock,
             horizon=params.horizon,
         )
+        return frame(self, whole, state, params, player)

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from sociarium.core.environment import paid
+from sociarium.core.environment import bare_transition
 from sociarium.core.events import event
 from sociarium.core.rules import RuleSheet
 from tests.toys import echo
@@ -32,6 +32,6 @@ class Recall(echo.Echo):
         echoed = (actions == state.before) & (state.before > 0)  # R2
         clock = state.clock + 1
         after = State(clock, self.colours(key), state.colour)  # R1
-        return after, paid(
+        return after, bare_transition(
             echoed.astype(jnp.float32), clock >= params.horizon, {"echoed": event(echoed)}
         )

@@ -12,10 +12,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from sociarium.core.environment import Environment, View, paid
+from sociarium.core.actions import DO_NOTHING, ActionSpec
+from sociarium.core.environment import Environment, View, bare_transition
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import EventSpec, PlaneSpec, ViewSpec
 
 
 class Params(eqx.Module):
@@ -31,17 +34,17 @@ class Taking(Environment[State, Params]):
     sheet = RuleSheet.read(__doc__)
     event_specs = (EventSpec("took", "{actor} took"), EventSpec("stayed", "{actor} stayed"))
     gauge_specs = ()
-    cooperation = CooperationSpec("does not take", ("stayed",), ("took",))
-    actions = ("stay", "take")
-    map_shape = (1, 1)
-    draws = 1
+    facets = (Cooperation("does not take", ("stayed",), ("took",)),)
+    actions = (DO_NOTHING, ActionSpec("take", "take", sentence="take a point"))
 
     def __init__(self, players: int = 2) -> None:
         self.players = players
-        self.view_spec = ViewSpec((PlaneSpec("ground", ("nothing", "floor")),), 1, 1, (0, 0), ())
+        self.view_spec = ViewSpec(
+            (PlaneSpec("ground", ("nothing", "floor"), "ground"),), 1, 1, (0, 0), ()
+        )
 
-    def defaults(self) -> Params:
-        return Params(jnp.int32(8), jnp.float32(0))
+    def params(self, **changes: Any) -> Params:
+        return replace_parameters(Params(jnp.int32(8), jnp.float32(0)), **changes)
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0))
@@ -52,7 +55,7 @@ class Taking(Environment[State, Params]):
         reward = params.wage + jnp.where(took, 1.0, 0.0) - 2 * (takers - took)  # R1, R2
         clock = state.clock + 1
         events = {"took": event(took), "stayed": event(~took)}
-        return State(clock), paid(reward, clock >= params.horizon, events)  # R3
+        return State(clock), bare_transition(reward, clock >= params.horizon, events)  # R3
 
     def observe(self, state: State, params: Params) -> View:
         cells = jnp.ones((self.players, 1, 1, 1), jnp.uint8)
@@ -64,5 +67,5 @@ class Taking(Environment[State, Params]):
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         return {}
 
-    def overview(self, state: State, params: Params) -> Any:
+    def scene(self, state: State, params: Params, player: int | None = None) -> Any:
         raise NotImplementedError("nothing to look at")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.facets import Board
 from sociarium.core.scene import Body
 from sociarium.views import colours, hud, people, sprites
 from sociarium.views.pixels import board, picture
@@ -59,7 +60,7 @@ def test_every_beam_of_every_world_has_its_own_colour(name):
 @pytest.mark.parametrize("name", in_ci(WORLDS))
 def test_worlds_draw_whole_and_through_a_players_eyes(name):
     world, state, params = start(name)
-    rows, cols = world.map_shape
+    rows, cols = world.facet(Board).shape
     whole = board(world.scene(state, params), 12)
     window = board(world.scene(state, params, player=0), 12)
     assert whole.size == (cols * 12, rows * 12)

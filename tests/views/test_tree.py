@@ -1,6 +1,7 @@
 import numpy as np
 
 import sociarium
+from sociarium.core.facets import Crafting
 from sociarium.core.recipes import RecipeSpec, depths
 from sociarium.views import colours
 from sociarium.views.tree import Edge, edges, levels, tree
@@ -28,7 +29,9 @@ def test_lines_lead_from_inputs_and_tools_to_what_they_make_or_open_up():
 def test_kinds_stand_as_deep_as_the_rules_count():
     for task in ("easy", "hard", "exploration", "survival"):
         world = sociarium.make(f"frontier_{task}")
-        assert levels(world.recipes, world.sources) == depths(world.recipes, world.sources)
+        assert levels(world.facet(Crafting).recipes, world.facet(Crafting).sources) == depths(
+            world.facet(Crafting).recipes, world.facet(Crafting).sources
+        )
 
 
 def test_what_cannot_be_had_stands_last():
@@ -41,7 +44,7 @@ def test_what_cannot_be_had_stands_last():
 def test_the_tree_grows_with_its_kinds_and_stays_readable():
     small = tree([HAMMER], {"wood": (), "stone": ()})
     world = sociarium.make("frontier_exploration")
-    large = tree(world.recipes, world.sources)
+    large = tree(world.facet(Crafting).recipes, world.facet(Crafting).sources)
     assert small.width < 260
     assert small.height < 260
     assert 900 < large.width < 1400

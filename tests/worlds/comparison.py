@@ -150,9 +150,9 @@ def _refused(land, before, after, actions):
 def _happened(event):
     """For each step, {entry: (other, cell, value)} where the mask is set."""
     steps = [{} for _ in event.mask]
-    for step, entry in zip(*np.nonzero(event.mask), strict=True):
-        at = step, entry
-        steps[step][int(entry)] = (
+    for at in map(tuple, np.argwhere(event.mask).tolist()):
+        step, *entry = at
+        steps[step][entry[0] if len(entry) == 1 else tuple(entry)] = (
             int(event.other[at]),
             int(event.cell[at]),
             float(event.value[at]),

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
+from sociarium.core.actions import action_names, find_action
 from tests.worlds.dilemmas import FERTILE
 
 ARROWS = "^>v<"
@@ -112,7 +113,7 @@ class Stage:
 
     def lit(self, state, light, **params):
         """The cells on which a light shines."""
-        scene = self.env.overview(state, self.params(params))
+        scene = self.env.draw_map(state, self.params(params))
         rows, cols = np.nonzero(scene.lit == scene.lights.index(light))
         return set(zip(rows.tolist(), cols.tolist(), strict=True))
 
@@ -133,7 +134,9 @@ class Stage:
     def acts(self, names):
         """Action numbers."""
         stays = ["stay"] * (self.env.players - len(names))
-        return jnp.asarray([self.env.action(name) for name in [*names, *stays]], jnp.int32)
+        return jnp.asarray(
+            [find_action(self.env.actions, name) for name in [*names, *stays]], jnp.int32
+        )
 
     def params(self, params):
         """Parameters without chance growth, unless asked for."""
@@ -154,7 +157,9 @@ class Stage:
     def may(self, state, seat):
         """The names of a player's legal actions."""
         legal = np.asarray(self._legal(state, self.params({})))[seat]
-        return {name for name, able in zip(self.env.actions, legal, strict=True) if able}
+        return {
+            name for name, able in zip(action_names(self.env.actions), legal, strict=True) if able
+        }
 
     def places(self, state):
         """Where everybody is: (row, column), or None out of play."""
@@ -206,14 +211,14 @@ class Stage:
         """{entry: (other, place or None, value)} of one kind of event."""
         event = jax.tree.map(np.asarray, transition.events[kind])
         return {
-            int(entry): (
+            (entry if len(entry) > 1 else entry[0]): (
                 int(event.other[entry]),
                 divmod(int(event.cell[entry]), self.env.terrain.cols)
                 if event.cell[entry] >= 0
                 else None,
                 float(event.value[entry]),
             )
-            for entry in np.flatnonzero(event.mask)
+            for entry in map(tuple, np.argwhere(event.mask).tolist())
         }
 
 

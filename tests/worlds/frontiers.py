@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 import sociarium
+from sociarium.core.facets import Board
 from sociarium.envs.frontier.task import MOST_UNITS, UNLIMITED
 from tests.reference import draws
 from tests.reference.frontier import Frontier
@@ -16,7 +17,7 @@ CHANCES = {"stay": 0.04, "synthesise": 0.16, "pick": 0.24, "dump": 0.16, "eat": 
 
 def habits(env):
     """How often each action is chosen: as many steps as acts, whatever the number of kinds."""
-    verbs = [name.partition(" ")[0] for name in env.actions]
+    verbs = [action.verb for action in env.actions]
     chances = np.array([CHANCES.get(verb, 0.09) / verbs.count(verb) for verb in verbs])
     return chances / chances.sum()
 
@@ -78,7 +79,6 @@ def crowded(env, state, rng):
         "body": body,
         "inventory": np.minimum(held, _capacity(env)),
         "kinds_known": kinds_known,
-        "announced": kinds_known & rng.integers(0, 1 << kinds, players),
         "workplaces_known": rng.integers(0, 1 << len(env.workplaces), players),
         "workplace": work,
         "goods": goods,
@@ -94,7 +94,7 @@ def crowded(env, state, rng):
 
 def _pair(task):
     env = sociarium.make(f"frontier_{task}-v0")
-    land = "\n".join(["." * env.map_shape[1]] * env.map_shape[0])
+    land = "\n".join(["." * env.facet(Board).shape[1]] * env.facet(Board).shape[0])
     step, reset = draws.frontier_step, draws.frontier_reset
     return Pair(Frontier, reset, step, land, published, lively, crowded, habits)
 

@@ -7,6 +7,7 @@ or stands on a cell is given by place (row, column) or by the seat of the player
 import jax.numpy as jnp
 import numpy as np
 
+from sociarium.core.facets import Board
 from sociarium.envs.frontier.frontier import Frontier, State
 from sociarium.envs.frontier.task import task
 from tests.worlds.drawn import Stage, places
@@ -25,7 +26,7 @@ class Outpost(Stage):
         {where: {kind: (units, who left one last)}}, `work` is {where: workplace}.
         """
         grid = places([line.strip() for line in picture.strip().splitlines()])
-        assert max(grid) == (self.env.map_shape[0] - 1, self.env.map_shape[1] - 1)
+        assert max(grid) == (self.env.facet(Board).shape[0] - 1, self.env.facet(Board).shape[1] - 1)
         standing = {int(glyph): place for place, glyph in grid.items() if glyph.isdigit()}
         at = lambda where: self.cell(*standing.get(where, where))  # noqa: E731
         players, entries, kinds = self.env.players, self.env.window.entries, self.env.kinds
@@ -38,7 +39,7 @@ class Outpost(Stage):
             "beast": [at(beast) for beast in beasts] or [self.cell(0, 0)] * self.env.site.beasts,
             "goods": np.zeros((len(kinds), entries), int),
             "left_by": np.full((len(kinds), entries), -1),
-            **dict.fromkeys(("kinds_known", "workplaces_known", "announced"), [0] * players),
+            **dict.fromkeys(("kinds_known", "workplaces_known"), [0] * players),
         }
         for layer in ("block", "workplace", "wild", "vein"):
             state[layer] = np.zeros(entries, int)

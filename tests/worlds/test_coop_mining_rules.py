@@ -32,7 +32,7 @@ def starts():
 
 def tile(state, row, col):
     """What lies on a cell, as everybody sees it."""
-    scene = STAGE.env.overview(state, STAGE.params({}))
+    scene = STAGE.env.draw_map(state, STAGE.params({}))
     return scene.tiles[scene.ground[row, col]]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.arena.batch import Batch
+from sociarium.core.facets import Bounds
 from sociarium.envs.frontier.oracle import bound, oracle
 from sociarium.envs.frontier.task import Happening, Job, Resource, task
 from sociarium.players import roster
@@ -82,7 +83,7 @@ def test_no_play_exceeds_its_bound(name, seat):
     chairs = roster.parse(seat)
     played = Batch(env, chairs, np.zeros((8, env.players), int), seed=3)
     totals = np.asarray(played.sums().raw).sum(1)
-    bounds = env.bounds()
+    bounds = env.facet(Bounds).of(env.params(), 0)
     ceiling = bounds["bound" if seat == "script:trader" else "without handing over"].total
     assert (totals <= ceiling).all()
 

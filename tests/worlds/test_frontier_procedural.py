@@ -6,6 +6,7 @@ import pytest
 
 import sociarium
 from sociarium.core.errors import UnknownName
+from sociarium.core.facets import Crafting
 from sociarium.core.recipes import depths
 from sociarium.envs.frontier import procedural
 from sociarium.envs.frontier.oracle import bound
@@ -27,7 +28,9 @@ def structure(task):
 def test_every_kind_can_be_had(split):
     for seed in SEEDS:
         env = procedural.Procedural(seed, split)
-        assert set(depths(env.recipes, env.sources)) == set(env.kinds)
+        assert set(depths(env.facet(Crafting).recipes, env.facet(Crafting).sources)) == set(
+            env.kinds
+        )
 
 
 def test_something_of_every_kind_can_be_made_in_one_episode():

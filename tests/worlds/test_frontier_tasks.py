@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.core.errors import BadArgument, BadMap, UnknownName
+from sociarium.core.errors import BadArgument, BadMap, CannotRead, UnknownName
+from sociarium.core.facets import Board, Crafting
 from sociarium.envs.frontier.frontier import Frontier
 from sociarium.envs.frontier.task import UNLIMITED, BadTask, built_in, task
 
@@ -96,7 +97,7 @@ def changed(table, **changes):
 
 
 def at(env, row, col):
-    return row * env.map_shape[1] + col
+    return row * env.facet(Board).shape[1] + col
 
 
 # What the land is like
@@ -104,7 +105,7 @@ def at(env, row, col):
 
 def test_rows_cols_and_sight_fix_the_shapes():
     env, starts = world("yard")
-    assert env.map_shape == (6, 8)
+    assert env.facet(Board).shape == (6, 8)
     assert (env.view_spec.rows, env.view_spec.cols) == (3, 3)
     assert starts.block.shape == (STARTS, 6 * 8 + 3)
     wide = Frontier(task(YARD), sight=2)
@@ -121,7 +122,7 @@ def test_blocks_are_drawn_by_count_and_never_where_something_is_given_a_place():
 
 def test_a_map_has_its_blocks_where_they_are_drawn():
     env, starts = world("mapped")
-    assert env.map_shape == (3, 5)
+    assert env.facet(Board).shape == (3, 5)
     rocks = np.flatnonzero(starts.block[0]).tolist()
     assert rocks == [at(env, 0, 2), at(env, 2, 0), at(env, 2, 4)]
     assert (starts.block == starts.block[0]).all()
@@ -187,7 +188,7 @@ def test_events_have_their_number_places_recipes_and_needs():
     assert params.inputs.tolist() == [[0, 0, 0, 0], [1, 2, 0, 0], [0, 0, 0, 1]]
     assert params.outputs.tolist() == [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 2, 0]]
     assert params.workplace_needs.tolist() == [0, 0, 0b1100]
-    assert str(env.recipes[1]) == (
+    assert str(env.facet(Crafting).recipes[1]) == (
         "forge: 1 coal make 2 hammer; seen only by who holds hammer and coal"
     )
 
@@ -225,7 +226,7 @@ def test_more_players_fill_the_jobs_in_turn():
 
 def test_tiles_repeat_the_land_and_all_that_is_on_it():
     env = Frontier(task(YARD), tiles=(2, 3))
-    assert env.map_shape == (12, 24) and env.players == 18
+    assert env.facet(Board).shape == (12, 24) and env.players == 18
     start = jax.tree.map(np.asarray, env.reset(sociarium.key(0), env.params()))
     assert start.block.sum() == 30
     assert (start.goods > 0).sum(1).tolist() == [24, 12, 0, 12]
@@ -243,7 +244,7 @@ def test_hunger_brings_energy_foods_beasts_bites_and_guards():
     env, starts = world("mapped")
     params = env.params()
     assert (starts.energy == 9).all() and int(params.energy) == 9
-    assert env.actions[-1] == "eat berry" and params.nourishment.tolist() == [4]
+    assert env.actions[-1].name == "eat berry" and params.nourishment.tolist() == [4]
     assert starts.beast.shape == (STARTS, 2) and int(params.bite) == 3
     assert all(len(set(row)) == 2 for row in starts.beast.tolist())
     assert int(params.guards) == 0b10, "named twice, needed once"
@@ -465,14 +466,14 @@ def test_an_unknown_task_is_answered_with_the_known():
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
-    with pytest.raises(BadTask, match=r"Cannot read the task .*gone.toml: No such file"):
+    with pytest.raises(CannotRead, match=r"Cannot read .*gone.toml: No such file"):
         task(tmp_path / "gone.toml")
     for name in ("bad.toml", "bad.json"):
         (tmp_path / name).write_text("{ rows: ]")
-        with pytest.raises(BadTask, match=f"{name} is not {name[4:].upper()}: "):
+        with pytest.raises(CannotRead, match=f"{name} is not {name[4:].upper()}: "):
             task(tmp_path / name)
     (tmp_path / "list.json").write_text("[1, 2]")
-    with pytest.raises(BadTask, match=r"list.json must hold a table of entries; given \[1, 2\]"):
+    with pytest.raises(CannotRead, match=r"list.json must hold a table of entries; given \[1, 2\]"):
         task(tmp_path / "list.json")
 
 

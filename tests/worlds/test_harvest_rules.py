@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.actions import action_names
+from sociarium.core.facets import Board
 from sociarium.envs.dilemmas.harvest import MAPS, Harvest
 from tests.worlds.drawn import LONG, SEEDS, Stage, starred
 from tests.worlds.lands import HARVEST as STAGE
@@ -131,7 +133,7 @@ def test_r2_the_maps_have_64_apples_in_six_patches(name):
 
 def test_r2_the_six_trees_stand_on_an_open_field_of_18_by_24():
     env = Harvest(players=4, map="six_trees")
-    assert env.map_shape == (18, 24)
+    assert env.facet(Board).shape == (18, 24)
     assert not env.terrain.wall.any()
 
 
@@ -344,7 +346,7 @@ def test_r4_whoever_is_hit_misses_that_many_steps_and_comes_back(exile):
     place = STAGE.places(state)[1]
     assert STAGE.happened(transition, "returned") == {1: (-1, place, 1.0)}
     assert STAGE.land[place[0]][place[1]] == "P"
-    assert STAGE.may(state, 1) == set(STAGE.env.actions)
+    assert STAGE.may(state, 1) == set(action_names(STAGE.env.actions))
 
 
 @pytest.mark.parametrize("name", MAPS)

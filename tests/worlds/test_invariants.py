@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import sociarium
 from sociarium.catalogue import find
+from sociarium.core.actions import find_action
+from sociarium.core.facets import Board
 from tests.families import FAMILIES
 from tests.worlds.comparison import PAIRS
 from tests.worlds.dilemmas import FERTILE
@@ -144,7 +146,7 @@ def test_players_step_at_most_one_cell_unless_they_return(steps, seed, actions):
     old, new = (np.stack(np.divmod(s.body, env.terrain.cols)) for s in (step.before, step.after))
     apart = abs(old - new)
     if env.window.wraps:
-        apart = np.minimum(apart, np.array(env.map_shape)[:, None] - apart)
+        apart = np.minimum(apart, np.array(env.facet(Board).shape)[:, None] - apart)
     assert (apart.sum(0)[stayed] <= 1).all()
 
 
@@ -391,7 +393,7 @@ def test_timers_run_down_by_one_unless_they_are_set(timed, seed, actions):
 def test_beams_are_fired_by_who_may_and_chose_to(armed, seed, actions):
     env, step = armed.env, armed.take(seed, actions)
     for act, pose in BEAMS_OF[armed.world].items():
-        number = env.action(act)
+        number = find_action(env.actions, act)
         chose = (step.actions == number) & step.legal_before[:, number]
         assert np.array_equal(getattr(step.after, pose) >= 0, chose)
 
@@ -518,7 +520,7 @@ def test_the_sum_of_rewards_is_the_change_of_total_worth(frontier, seed, actions
 def test_what_can_be_done_is_done_and_nothing_else(frontier, seed, actions):
     env, step = frontier.env, frontier.take(seed, actions)
     able = step.legal_before[np.arange(env.players), step.actions]
-    verbs = np.array([env.actions[action].partition(" ")[0] for action in step.actions])
+    verbs = np.array([env.actions[action].verb for action in step.actions])
     told = {"pick": "picked", "dump": "dumped", "synthesise": "synthesised", "eat": "ate"}
     for verb, kind in told.items():
         if kind in step.transition.events:

@@ -51,7 +51,7 @@ def test_a_map_without_some_kind_of_cell_is_refused_or_works(world, map):
     stay = jnp.zeros(2, jnp.int32)
     after, _ = jax.jit(env.step)(sociarium.key(1), state, stay, params)
     assert after.body.tolist() == state.body.tolist()
-    env.overview(after, params)
+    env.draw_map(after, params)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.actions import action_names
 from sociarium.envs.dilemmas.pd_arena import BAG, Params, PDArena
 from sociarium.mechanics import beams
 from tests.worlds.drawn import LONG, SEEDS, starred
@@ -82,7 +83,7 @@ def test_r1_all_tokens_stand_at_the_start(starts):
 
 def test_r1_a_place_keeps_its_kind():
     state = STAGE.draw("cdCD.........")
-    ground = STAGE.env.overview(state, STAGE.params({}))
+    ground = STAGE.env.draw_map(state, STAGE.params({}))
     assert [ground.tiles[code] for code in ground.ground[0, :4]] == [
         "floor",
         "floor",
@@ -401,7 +402,7 @@ def test_r6_they_miss_that_many_steps_and_come_back_on_a_spawn_cell(exile):
     assert len(set(STAGE.places(state)[:2])) == 2
     for row, col in STAGE.places(state)[:2]:
         assert STAGE.land[row][col] == "P"
-    assert STAGE.may(state, 0) == set(STAGE.env.actions) - {"interact"}
+    assert STAGE.may(state, 0) == set(action_names(STAGE.env.actions)) - {"interact"}
 
 
 def test_r6_they_come_back_anywhere_free_facing_anywhere():

@@ -8,6 +8,7 @@ import pytest
 
 import sociarium
 from sociarium.catalogue import find
+from sociarium.core.actions import action_names
 from sociarium.envs.dilemmas import clean_up, harvest, mushrooms
 from sociarium.envs.dilemmas.harvest import Harvest
 from tests.families import WORLDS, in_ci
@@ -262,7 +263,7 @@ def test_no_seat_is_privileged_at_the_start(starts):
         assert (abs(mark.mean(0) - share) <= noise).all()
 
 
-@pytest.mark.parametrize("act", [*GIFT_REFINEMENT.env.actions[:7], "consume"])
+@pytest.mark.parametrize("act", [*action_names(GIFT_REFINEMENT.env.actions)[:7], "consume"])
 def test_nothing_is_given_without_the_gift_action(act):
     """A gift was made whenever somebody stood right ahead and faced the same way."""
     bags = {"raw": [2, 2], "refined": [2, 2]}

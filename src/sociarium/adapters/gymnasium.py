@@ -19,10 +19,10 @@ from sociarium.adapters import table as tables
 from sociarium.adapters.table import Table
 from sociarium.arena.lanes import Lanes, LanesState
 from sociarium.arena.observers import Observe
+from sociarium.arena.seat_policies import Seating, SeatPolicies
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, MissingExtra
-from sociarium.mechanics.layout import merged
 
 try:
     import gymnasium
@@ -108,8 +108,8 @@ class Session(eqx.Module):
     lanes: LanesState
     view: View
     legal: Bool[Array, "lanes players actions"]
-    minds: Any
-    memory: Any
+    memories: list[Any]  # of the players in the other seats
+    memory: Any  # of the observer
 
 
 class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
@@ -153,7 +153,11 @@ class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
             raise BadArgument(f"one seed serves all lanes; given {seed!r}")
         super().reset(seed=seed)
         key = random.key(_seed(self.np_random) if seed is None else seed)
-        self.session, seen = _start(self.table, self.num_envs, key, self.params)
+        policies, self.seating = self.table.seated(self.num_envs)
+        self.policies = policies
+        self.session, seen = _start(
+            self.table, policies, self.num_envs, self.seating, key, self.params
+        )
         return _copied(seen), self._info()
 
     def step(
@@ -164,7 +168,9 @@ class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
         if np.shape(actions) != (self.num_envs,):
             raise BadArgument(f"{self.num_envs} actions are needed; given {np.size(actions)}")
         chosen = jnp.asarray(tables.known_actions(self.table.env, actions))
-        self.session, seen, last, outcome = _step(self.table, self.session, chosen, self.params)
+        self.session, seen, last, outcome = _step(
+            self.table, self.policies, self.seating, self.session, chosen, self.params
+        )
         reward, terminated, truncated = _copied(outcome)
         ended = terminated | truncated
         infos = self._info()
@@ -190,8 +196,15 @@ class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
         return {"final_obs": last_seen, "_final_obs": ended, "final_info": {}, "_final_info": ended}
 
 
-@partial(jax.jit, static_argnames=("table", "n"))
-def _start(table: Table, n: int, key: Key[Array, ""], params: Any) -> tuple[Session, Any]:
+@partial(jax.jit, static_argnames=("table", "policies", "n"))
+def _start(
+    table: Table,
+    policies: SeatPolicies,
+    n: int,
+    seating: Seating,
+    key: Key[Array, ""],
+    params: Any,
+) -> tuple[Session, Any]:
     """All lanes at their first start, and what the focal seat is shown."""
     lanes = Lanes(table.env, n)
     state = lanes.start(key, params)
@@ -200,22 +213,25 @@ def _start(table: Table, n: int, key: Key[Array, ""], params: Any) -> tuple[Sess
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
-        minds=_minds(table, state),
+        memories=policies.begin(_episode_keys(state), seating),
         memory=table.begin(view),
     )
     return session, _focal(table, view, session.memory)
 
 
-@partial(jax.jit, static_argnames="table")
+@partial(jax.jit, static_argnames=("table", "policies"))
 def _step(
-    table: Table, session: Session, actions: Int[Array, " lanes"], params: Any
+    table: Table,
+    policies: SeatPolicies,
+    seating: Seating,
+    session: Session,
+    actions: Int[Array, " lanes"],
+    params: Any,
 ) -> tuple[Session, Any, Any, Any]:
     """The next session, what the focal seat is shown, its last sight of ended lanes, its gains."""
-    assert table.cast is not None
     lanes = Lanes(table.env, len(actions))
     keys = lanes.keys(session.lanes)
-    act = jax.vmap(table.cast.act)
-    joint, minds = act(keys, session.view, session.legal, session.minds)
+    joint, memories = policies.act(keys, session.view, session.legal, seating, session.memories)
     joint = joint.at[:, table.focal].set(actions)
     state, transition, view = lanes.step(session.lanes, joint, params)
     ended = transition.terminated | transition.truncated
@@ -225,7 +241,7 @@ def _step(
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
-        minds=_anew(ended, minds, table, state),
+        memories=policies.renewed(memories, ended, _episode_keys(state), seating),
         memory=memory,
     )
     seen = _focal(table, view, memory)
@@ -236,15 +252,9 @@ def _step(
     return after, seen, last, outcome
 
 
-def _minds(table: Table, lanes: LanesState) -> Any:
-    """What everybody remembers at the start of the episode each lane is in."""
-    assert table.cast is not None
-    return jax.vmap(table.cast.begin)(jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode))
-
-
-def _anew(ended: Bool[Array, " lanes"], minds: Any, table: Table, lanes: LanesState) -> Any:
-    """The minds, forgetful where a lane has begun anew."""
-    return merged(ended, _minds(table, lanes), minds)
+def _episode_keys(lanes: LanesState) -> Key[Array, " lanes"]:
+    """The keys of the episodes the lanes are in."""
+    return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)
 
 
 def _focal(table: Table, view: View, memory: Any) -> Any:

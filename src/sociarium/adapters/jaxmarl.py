@@ -23,7 +23,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 from sociarium import catalogue
 from sociarium.adapters.table import known_actions
 from sociarium.arena.observers import Observe, OneHot
-from sociarium.core.environment import STAY, Environment, Transition
+from sociarium.core.actions import STAY
+from sociarium.core.environment import Environment, Transition
 from sociarium.core.errors import UnknownName
 from sociarium.core.random import PCG4D
 

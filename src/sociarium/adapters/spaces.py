@@ -5,7 +5,7 @@ from gymnasium import spaces
 from jaxtyping import UInt8
 
 from sociarium.adapters.table import Table
-from sociarium.core.specs import PlaneSpec, ViewSpec
+from sociarium.core.specs import OwnSpec, PlaneSpec, ViewSpec
 
 
 def shown(table: Table) -> spaces.Space:
@@ -21,8 +21,7 @@ def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
     """The parts of a view with the bounds that its spec declares."""
     planes, window = _highest(spec.planes), (len(spec.planes), spec.rows, spec.cols)
     cells = np.broadcast_to(planes[:, None, None], window)
-    own = np.array([(n.low, n.high) for n in spec.own], np.int16).reshape(-1, 2)
-    parts = {"cells": _codes(cells), "own": spaces.Box(own[:, 0], own[:, 1], dtype=np.int16)}
+    parts = {"cells": _codes(cells), "own": _numbers(spec.own), "shared": _numbers(spec.shared)}
     told = spec.social
     if told is None:
         return parts
@@ -36,6 +35,12 @@ def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
         "social_offsets": spaces.Box(near, far, dtype=np.int16),
         "social_windows": _codes(np.broadcast_to(cells, (told.lookouts, *window))),
     }
+
+
+def _numbers(specs: tuple[OwnSpec, ...]) -> spaces.Box:
+    """Numbers in the ranges that their specs declare."""
+    ranges = np.array([(n.low, n.high) for n in specs], np.int16).reshape(-1, 2)
+    return spaces.Box(ranges[:, 0], ranges[:, 1], dtype=np.int16)
 
 
 def _codes(highest: UInt8[np.ndarray, "..."]) -> spaces.Box:

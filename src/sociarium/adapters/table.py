@@ -14,7 +14,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium import catalogue
 from sociarium.arena.lanes import step_key
 from sociarium.arena.observers import Observe, Observer
-from sociarium.arena.seating import Cast
+from sociarium.arena.seat_policies import Seating, SeatPolicies
+from sociarium.arena.seating import lineup
+from sociarium.arena.stepping import Moment as Played
+from sociarium.arena.stepping import Stepper
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.players import roster
@@ -43,10 +46,19 @@ class Table:
         """What makes arrays of views; without one, codes are shown as they are."""
         return None if self.observe is None else self.observe(self.env)
 
+    def seated(self, lanes: int = 1) -> tuple[SeatPolicies, Seating]:
+        """The players of the seats that are not played from outside, in so many lanes."""
+        others = [seat for seat in range(self.env.players) if seat != self.focal]
+        players = lineup(self.env, [self.chairs[seat] for seat in others] if self.chairs else [])
+        who = np.full((lanes, self.env.players), -1, np.int32)
+        if self.chairs:
+            who[:, others] = players.who
+        return players.roster.seated(who)
+
     @cached_property
-    def cast(self) -> Cast | None:
-        """Who decides for the seats that are not played from outside."""
-        return None if self.focal is None else Cast(self.env, self.chairs)
+    def alone(self) -> tuple[SeatPolicies, Seating]:
+        """Those players in one lane."""
+        return self.seated()
 
     def begin(self, view: View) -> Any:
         """What the observer remembers at the start of an episode."""
@@ -60,7 +72,7 @@ class Table:
         """What the players are shown: an array, or all parts of the view that are not empty."""
         if self.observer is not None:
             return self.observer.look(view, memory)
-        parts = {"cells": view.cells, "own": view.own}
+        parts = {"cells": view.cells, "own": view.own, "shared": view.shared}
         if view.social is not None:
             parts |= {
                 "social_own": view.social.own,
@@ -130,16 +142,23 @@ def known(render_mode: str | None) -> str | None:
 
 
 class Moment(eqx.Module):
-    """An episode between two steps."""
+    """An episode between two steps, and what the observer remembers of it."""
 
     key: Key[Array, ""]
     number: Int[Array, ""]
     clock: Int[Array, ""]
-    state: Any
-    view: View
-    legal: Bool[Array, "players actions"]
-    minds: Any
+    played: Played
     memory: Any
+
+    @property
+    def state(self) -> Any:
+        """The environment's state."""
+        return self.played.state
+
+    @property
+    def legal(self) -> Bool[Array, "players actions"]:
+        """What everybody may do."""
+        return self.played.legal
 
 
 class Outcome(eqx.Module):
@@ -150,51 +169,54 @@ class Outcome(eqx.Module):
     truncated: Bool[Array, ""]
 
 
-@partial(jax.jit, static_argnames="table")
 def start(
     table: Table, key: Key[Array, ""], number: Int[Array, ""], params: Any
 ) -> tuple[Moment, Any]:
     """The start of episode `number` of a lane's key, and what is shown."""
-    k_episode = jax.random.fold_in(key, number)
-    state = table.env.reset(k_episode, params)
-    view = table.env.observe(state, params)
-    memory = table.begin(view)
-    moment = Moment(
-        key=key,
-        number=number,
-        clock=jnp.int32(0),
-        state=state,
-        view=view,
-        legal=table.env.legal(state, params),
-        minds=() if table.cast is None else table.cast.begin(k_episode),
-        memory=memory,
-    )
-    return moment, table.look(view, memory)
+    policies, seating = table.alone
+    return _start(table, Stepper(table.env, policies), seating, key, number, params)
 
 
-@partial(jax.jit, static_argnames="table")
 def step(
     table: Table, moment: Moment, actions: Int[Array, " players"], params: Any
 ) -> tuple[Moment, Any, Outcome]:
     """The next moment, what is shown, and what the step brought."""
-    env, minds = table.env, moment.minds
+    policies, seating = table.alone
+    return _step(table, Stepper(table.env, policies), seating, moment, actions, params)
+
+
+@partial(jax.jit, static_argnames=("table", "stepper"))
+def _start(
+    table: Table,
+    stepper: Stepper,
+    seating: Seating,
+    key: Key[Array, ""],
+    number: Int[Array, ""],
+    params: Any,
+) -> tuple[Moment, Any]:
+    played = stepper.begin(jax.random.fold_in(key, number), seating, params)
+    memory = table.begin(played.view)
+    return Moment(key, number, jnp.int32(0), played, memory), table.look(played.view, memory)
+
+
+@partial(jax.jit, static_argnames=("table", "stepper"))
+def _step(
+    table: Table,
+    stepper: Stepper,
+    seating: Seating,
+    moment: Moment,
+    actions: Int[Array, " players"],
+    params: Any,
+) -> tuple[Moment, Any, Outcome]:
+    def given(decided: Any, view: View, legal: Any) -> Int[Array, " players"]:
+        if table.focal is None:
+            return actions
+        return decided.at[table.focal].set(actions[table.focal])
+
     k_step = step_key(moment.key, moment.number, moment.clock)
-    if table.cast is not None:
-        given = actions[table.focal]
-        actions, minds = table.cast.act(k_step, moment.view, moment.legal, minds)
-        actions = actions.at[table.focal].set(given)
-    state, transition = env.step(k_step, moment.state, actions, params)
-    view = env.observe(state, params)
-    memory = table.after(view, actions, jnp.bool_(False), moment.memory)
-    after = Moment(
-        key=moment.key,
-        number=moment.number,
-        clock=moment.clock + 1,
-        state=state,
-        view=view,
-        legal=env.legal(state, params),
-        minds=minds,
-        memory=memory,
-    )
+    played, record = stepper.step(k_step, moment.played, seating, params, given)
+    memory = table.after(played.view, record.actions, jnp.bool_(False), moment.memory)
+    after = Moment(moment.key, moment.number, moment.clock + 1, played, memory)
+    transition = record.transition
     outcome = Outcome(transition.reward, transition.terminated, transition.truncated)
-    return after, table.look(view, memory), outcome
+    return after, table.look(played.view, memory), outcome

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -12,19 +13,21 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, Tell, happened, length_of, recorded
-from sociarium.arena.seating import Population, places
+from sociarium.arena.rollout import Tell, happened, length_of, recorded
+from sociarium.arena.seat_policies import Seating
+from sociarium.arena.seating import Chair, chairs_of, lineup
+from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
-from sociarium.core.environment import Environment, horizon
+from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import EventTable, worth
 from sociarium.core.specs import EventSpec
-from sociarium.players.roster import Seat
 
 STEPS_AT_ONCE = 50  # between two reports of progress
 
 LANES, TIME_LANES, WHOLE = PartitionSpec("lanes"), PartitionSpec(None, "lanes"), PartitionSpec()
+SEATING = Seating(arrays=WHOLE, chairs=LANES, owner=LANES)
 
 
 class Sums(eqx.Module):
@@ -43,24 +46,24 @@ class Sums(eqx.Module):
 class Batch:
     """The first episodes of many lanes: lane k is what `rollout(lane=k)` plays, bit for bit.
 
-    `seating[lane, seat]` says which of `kinds` sits there. Lanes are dealt to the devices in turn,
-    so that each device has about the same mixture to think for.
+    `seating[lane, seat]` says which of `players`, given as seat strings or as players, sits there.
+    Lanes are dealt to the devices in turn, so that each device has about the same mixture to think
+    for.
     """
 
     def __init__(
         self,
         env: Environment[Any, Any],
-        kinds: Sequence[Seat],
+        players: Sequence[str | Chair],
         seating: Int[np.ndarray, "lanes players"],
         *,
         seed: int = 0,
         params: Any = None,
         steps: int | None = None,
     ) -> None:
-        self.env, self.kinds, self.seating, self.seed = env, tuple(kinds), seating, seed
+        self.env, self.seed = env, seed
         self.params = env.params() if params is None else params
-        self.steps = horizon(self.params) if steps is None else steps
-        self.population = Population(env, kinds, sole=len(kinds) == 1)
+        self.steps = int(env.horizon(self.params)) if steps is None else steps
         devices = min(len(jax.local_devices()), len(seating))
         self.mesh = Mesh(np.array(jax.local_devices()[:devices]), ("lanes",))
         lanes = np.arange(-(-len(seating) // devices) * devices)
@@ -68,111 +71,112 @@ class Batch:
         self.back = np.argsort(lanes)[: len(seating)]  # where lane k is among those played
         lanes = np.minimum(lanes, len(seating) - 1)
         self.keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(seed), lane))(lanes)
-        self.places = places(seating[lanes], len(kinds), devices)
-        self._programs: dict[tuple[str, ...], tuple[Any, Any]] = {}
+        who = lineup(env, chairs_of(players))
+        self.names = [[who.names[player] for player in row] for row in seating]
+        policies, self.seating = who.roster.seated(who.who[seating[lanes]], devices)
+        self.stepper = Stepper(env, policies)
 
     def sums(self, counted: Sequence[str] = (), tell: Tell = lambda played, steps: None) -> Sums:
-        """Plays and adds up returns and the counted events; nothing else is kept."""
-        counted = tuple(counted)
-        if counted not in self._programs:
-            self._programs[counted] = self._summing(counted)
-        begin, go_on = self._programs[counted]
-        carry = begin(self.keys, self.places, self.params)
+        """Plays and adds up returns and the counted events; nothing else is record."""
+        specs = tuple(_spec(self.env, name) for name in counted)
+        begin, go_on = _summing(self.stepper, specs, self.mesh)
+        carry = begin(self.keys, self.seating, self.params)
         ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
         tell(0, self.steps)
         for first, last in itertools.pairwise(ends):
-            carry = go_on(carry, self.places, self.params, first, last)
+            carry = go_on(carry, self.seating, self.params, first, last)
             jax.block_until_ready(carry)
             tell(int(last), self.steps)
-        return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[3])
-
-    def _summing(self, counted: tuple[str, ...]) -> tuple[Any, Any]:
-        """The programs that begin and go on adding up, compiled."""
-        specs = [_spec(self.env, name) for name in counted]
-
-        def begin(keys: Any, places: Any, params: Any) -> Any:
-            nothing, none = jnp.zeros((len(keys), self.env.players)), jnp.zeros(len(keys), int)
-            sums = Sums(nothing, nothing, {spec.name: nothing for spec in specs}, none)
-            return (*self._begin(keys, places, params), sums, none.astype(bool))
-
-        def go_on(carry: Any, places: Any, params: Any, first: Any, last: Any) -> Any:
-            def step(clock: Any, carry: Any) -> Any:
-                keys, state, minds, sums, over = carry
-                state, minds, kept = self._step(keys, state, minds, places, params, clock)
-                ends = kept.transition.truncated | kept.transition.terminated
-                return keys, state, minds, _added(sums, kept, over, specs), over | ends
-
-            return jax.lax.fori_loop(first, last, step, carry)
-
-        started = self._spread(begin, (LANES, LANES, WHOLE), LANES)
-        program = self._spread(go_on, (LANES, LANES, WHOLE, WHOLE, WHOLE), LANES, donate=0)
-        carry, clock = started(self.keys, self.places, self.params), np.int32(0)
-        return started, program.lower(carry, self.places, self.params, clock, clock).compile()
+        return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[2])
 
     def episodes(self, tell: Tell = lambda played, steps: None) -> list[Episode]:
         """Plays and records every lane in full."""
         at_once = max(1, min(STEPS_AT_ONCE, self.steps))
-
-        def go_on(carry: Any, places: Any, params: Any, first: Any) -> Any:
-            def step(carry: Any, clock: Any) -> Any:
-                keys, state, minds = carry
-                state, minds, kept = self._step(keys, state, minds, places, params, clock)
-                return (keys, state, minds), kept
-
-            return jax.lax.scan(step, carry, first + jnp.arange(at_once))
-
-        carry = self._spread(self._begin, (LANES, LANES, WHOLE), LANES)(
-            self.keys, self.places, self.params
-        )
-        program = self._spread(go_on, (LANES, LANES, WHOLE, WHOLE), (LANES, TIME_LANES), donate=0)
-        program = program.lower(carry, self.places, self.params, np.int32(0)).compile()
+        begin, go_on = _recording(self.stepper, at_once, self.mesh)
+        carry = begin(self.keys, self.seating, self.params)
         tell(0, self.steps)
         films = [_Film() for _ in self.back]
         for first in range(0, self.steps, at_once):
-            carry, kept = program(carry, self.places, self.params, np.int32(first))
+            carry, record = go_on(carry, self.seating, self.params, np.int32(first))
             size = min(at_once, self.steps - first)
-            kept = jax.tree.map(lambda x, size=size: np.asarray(x)[:size], kept)
+            record = jax.tree.map(lambda x, size=size: np.asarray(x)[:size], record)
             for film, lane in zip(films, self.back, strict=True):
-                film.add(self.env, jax.tree.map(lambda x, lane=lane: x[:, lane], kept), first)
+                film.add(self.env, jax.tree.map(lambda x, lane=lane: x[:, lane], record), first)
             tell(first + size, self.steps)
         return [
-            film.episode(self.env, [self.kinds[k] for k in kinds], (self.seed, lane), self.params)
-            for lane, (film, kinds) in enumerate(zip(films, self.seating, strict=True))
+            film.episode(self.env, names, (self.seed, lane), self.params)
+            for lane, (film, names) in enumerate(zip(films, self.names, strict=True))
         ]
 
-    def _begin(self, keys: Any, places: Any, params: Any) -> tuple[Any, Any, Any]:
-        starts = jax.vmap(lambda key: jax.random.fold_in(key, 0))(keys)
-        state = jax.vmap(self.env.reset, (0, None))(starts, params)
-        return keys, state, self.population.begin(starts, places)
 
-    def _step(
-        self, keys: Any, state: Any, minds: Any, places: Any, params: Any, clock: Any
-    ) -> tuple[Any, Any, Kept]:
-        env = self.env
-        k_step = jax.vmap(lambda key: step_key(key, 0, clock))(keys)
-        view = jax.vmap(env.observe, (0, None))(state, params)
-        legal = jax.vmap(env.legal, (0, None))(state, params)
-        actions, minds = self.population.act(k_step, view, legal, places, minds)
-        present = jax.vmap(env.present)(state)
-        state, transition = jax.vmap(env.step, (0, 0, 0, None))(k_step, state, actions, params)
-        gauges = jax.vmap(env.gauges, (0, None))(state, params)
-        return state, minds, Kept(actions, transition, present, gauges)
+@lru_cache(maxsize=64)
+def _summing(stepper: Stepper, specs: tuple[EventSpec, ...], mesh: Mesh) -> tuple[Any, Any]:
+    """The programs that begin and go on adding up returns and these events."""
 
-    def _spread(self, run: Callable[..., Any], given: Any, made: Any, donate: Any = ()) -> Any:
-        """Runs each device's lanes by themselves; nothing crosses between them."""
-        run = jax.shard_map(run, mesh=self.mesh, in_specs=given, out_specs=made, check_vma=False)
-        return jax.jit(run, donate_argnums=donate)
+    def begin(keys: Any, seating: Seating, params: Any) -> Any:
+        nothing, none = jnp.zeros((len(keys), stepper.env.players)), jnp.zeros(len(keys), int)
+        sums = Sums(nothing, nothing, {spec.name: nothing for spec in specs}, none)
+        return (*_begin(stepper, keys, seating, params), sums, none.astype(bool))
+
+    def go_on(carry: Any, seating: Seating, params: Any, first: Any, last: Any) -> Any:
+        def step(clock: Any, carry: Any) -> Any:
+            keys, moment, sums, over = carry
+            moment, record = stepper.step(_step_keys(keys, clock), moment, seating, params)
+            ends = record.transition.truncated | record.transition.terminated
+            return keys, moment, _added(sums, record, over, specs), over | ends
+
+        return jax.lax.fori_loop(first, last, step, carry)
+
+    started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
+    return started, _spread(go_on, mesh, (LANES, SEATING, WHOLE, WHOLE, WHOLE), LANES, donate=0)
+
+
+@lru_cache(maxsize=64)
+def _recording(stepper: Stepper, at_once: int, mesh: Mesh) -> tuple[Any, Any]:
+    """The programs that begin and go on recording so many steps at once."""
+
+    def begin(keys: Any, seating: Seating, params: Any) -> Any:
+        return _begin(stepper, keys, seating, params)
+
+    def go_on(carry: Any, seating: Seating, params: Any, first: Any) -> Any:
+        def step(carry: Any, clock: Any) -> Any:
+            keys, moment = carry
+            moment, record = stepper.step(_step_keys(keys, clock), moment, seating, params)
+            return (keys, moment), record
+
+        return jax.lax.scan(step, carry, first + jnp.arange(at_once))
+
+    started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
+    made = (LANES, TIME_LANES)
+    return started, _spread(go_on, mesh, (LANES, SEATING, WHOLE, WHOLE), made, donate=0)
+
+
+def _begin(stepper: Stepper, keys: Any, seating: Seating, params: Any) -> tuple[Any, Moment]:
+    starts = jax.vmap(lambda key: jax.random.fold_in(key, 0))(keys)
+    return keys, stepper.begin(starts, seating, params)
+
+
+def _step_keys(keys: Any, clock: Any) -> Any:
+    return jax.vmap(lambda key: step_key(key, 0, clock))(keys)
+
+
+def _spread(
+    run: Callable[..., Any], mesh: Mesh, given: Any, made: Any, donate: Any = ()
+) -> Callable[..., Any]:
+    """Runs each device's lanes by themselves; nothing crosses between them."""
+    run = jax.shard_map(run, mesh=mesh, in_specs=given, out_specs=made, check_vma=False)
+    return jax.jit(run, donate_argnums=donate)
 
 
 class _Film:
     """One lane's recording, grown part by part until its episode ends."""
 
     def __init__(self) -> None:
-        self.parts: list[Kept] = []
+        self.parts: list[StepRecord] = []
         self.events: list[EventTable] = []
         self.over = False
 
-    def add(self, env: Environment[Any, Any], part: Kept, first: int) -> None:
+    def add(self, env: Environment[Any, Any], part: StepRecord, first: int) -> None:
         """More steps, the first of them number `first`; those after the end are left out."""
         if self.over:
             return
@@ -185,26 +189,28 @@ class _Film:
     def episode(
         self,
         env: Environment[Any, Any],
-        chairs: Sequence[Seat],
+        seats: Sequence[str],
         origin: tuple[int, int],
         params: Any,
     ) -> Episode:
         """The whole recording."""
-        kept = jax.tree.map(lambda *parts: np.concatenate(parts), *self.parts)
+        record = jax.tree.map(lambda *parts: np.concatenate(parts), *self.parts)
         events = EventTable.joined(self.events)
-        return recorded(env, chairs, (*origin, 0), params, kept, events)
+        return recorded(env, seats, (*origin, 0), params, record, events)
 
 
-def _added(sums: Sums, kept: Kept, over: Bool[Array, " lanes"], specs: Sequence[EventSpec]) -> Sums:
+def _added(
+    sums: Sums, record: StepRecord, over: Bool[Array, " lanes"], specs: Sequence[EventSpec]
+) -> Sums:
     playing = ~over[:, None]
-    events, players = kept.transition.events, kept.actions.shape[1]
+    events, players = record.transition.events, record.actions.shape[1]
     done = {
         spec.name: sums.done[spec.name]
         + jnp.where(playing, jax.vmap(lambda e, s=spec: worth(e, s, players))(events[spec.name]), 0)
         for spec in specs
     }
-    raw = sums.raw + jnp.where(playing, kept.transition.raw, 0)
-    reward = sums.reward + jnp.where(playing, kept.transition.reward, 0)
+    raw = sums.raw + jnp.where(playing, record.transition.raw, 0)
+    reward = sums.reward + jnp.where(playing, record.transition.reward, 0)
     return Sums(raw=raw, reward=reward, done=done, length=sums.length + ~over)
 
 

@@ -20,6 +20,7 @@ from jax.sharding import Mesh, PartitionSpec
 from sociarium.arena.lanes import Lanes
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
+from sociarium.core.facets import Bench, ground_plan
 from sociarium.mechanics.terrain import Terrain
 from sociarium.mechanics.windows import Window
 
@@ -138,8 +139,9 @@ def _random_play(env: Environment[Any, Any], lanes: int, devices: int, steps: in
 
 def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: int) -> Program:
     spec, local = env.view_spec, lanes // devices
+    draws = env.facet(Bench).draws
     window = Window(
-        Terrain(np.zeros(env.map_shape, bool)),
+        Terrain(np.zeros(ground_plan(env).shape, bool)),
         ahead=spec.home[0],
         behind=spec.rows - 1 - spec.home[0],
         side=spec.home[1],
@@ -150,16 +152,20 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
     word, words = (jnp.uint16, 1) if bits <= 16 else (jnp.uint32, -(-bits // 32))
     nibbles = word.dtype.itemsize * 2
 
+    own, shared = (
+        jnp.zeros((env.players, len(kind)), jnp.int16) for kind in (spec.own, spec.shared)
+    )
+
     def view(codes: Any, pose: Any) -> View:
         seen = [window.cut(grid, pose >> 2, pose & 3) for grid in codes]
         planes = [
             (seen[index * words // len(spec.planes)] >> 4 * (index % nibbles)) & 0xF
             for index in range(len(spec.planes))
         ]
-        return View(window.stack(*planes), jnp.zeros((env.players, len(spec.own)), jnp.int16))
+        return View(window.stack(*planes), own, shared)
 
     def draw(key: Any) -> tuple[Any, Any]:
-        words = random.bits(key, env.draws + env.players)
+        words = random.bits(key, draws + env.players)
         return random.below(words[: env.players], jnp.full(env.players, cells * 4)), words.sum()
 
     def start() -> Any:

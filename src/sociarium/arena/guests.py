@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sociarium.core.environment import STAY, Environment
+from sociarium.core.actions import STAY
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Row
 from sociarium.players import agents

@@ -29,14 +29,17 @@ from sociarium.arena.guests import (
     patience,
 )
 from sociarium.arena.past import Past
-from sociarium.arena.rollout import Kept, Tell, happened, recorded
-from sociarium.arena.seating import chairs_for
-from sociarium.arena.table import BY_SKILL, MOST, Seen, Standing, Table
+from sociarium.arena.rollout import Tell, happened, recorded
+from sociarium.arena.runner import BY_SKILL, MOST, EpisodeRunner, RunnerState, Seen
+from sociarium.arena.seating import Seats, chairs_for, name_of
+from sociarium.arena.stepping import StepRecord
 from sociarium.core import record as records
-from sociarium.core.environment import STAY, Environment, horizon
+from sociarium.core.actions import STAY, action_names, find_action
+from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode, fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.core.events import EventTable
+from sociarium.core.facets import ground_plan
 from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
 from sociarium.core.record import MARKED, Asked, Record, Task
@@ -65,7 +68,7 @@ class Match:
     def __init__(
         self,
         env: Environment[Any, Any],
-        seats: str | Sequence[Seat],
+        seats: Seats,
         *,
         guests: Mapping[int, HostPlayer] | None = None,
         seed: int = 0,
@@ -80,20 +83,21 @@ class Match:
         save: "Save | None" = None,
     ) -> None:
         """`save` is given the match every SAVED steps or SAVED_AFTER seconds, and at the end."""
-        chairs = chairs_for(env, seats) if isinstance(seats, str) else tuple(seats)
+        chairs = chairs_for(env, seats)
+        self.plan = ground_plan(env)
         self.env, self.clock, self.ends = env, clock or Clock(), tuple(ends)
         self.params = env.params() if params is None else params
-        self.steps = horizon(self.params) if steps is None else steps
+        self.steps = int(env.horizon(self.params)) if steps is None else steps
         self.deadline, self.marked = patience(deadline), marked
         self.tell, self.journal, self.save = tell, journal, save
         given = {seat: Guest(player, deadline) for seat, player in (guests or {}).items()}
         named = {
             seat: guest(chair, env, seat, deadline)
             for seat, chair in enumerate(chairs)
-            if chair.outside and seat not in given
+            if isinstance(chair, Seat) and chair.outside and seat not in given
         }
         self.guests = dict(sorted((given | named).items()))
-        self.table = Table(
+        self.runner = EpisodeRunner(
             env,
             chairs,
             tuple(self.guests),
@@ -101,16 +105,16 @@ class Match:
             identity=(seed, 0, 0),
             params=self.params,
         )
-        self._skills = _offers(self.table)
+        self._skills = _offers(self.runner)
         self.clock.begin(tuple(self.guests))
-        self.standing: Standing = self.table.start()
+        self.now: RunnerState = self.runner.start()
         self.first_seats = tuple(
             f"agent:{type(given[seat].player).__name__}"
-            if seat in given and not chair.outside
-            else plain(str(chair))
+            if seat in given and not (isinstance(chair, Seat) and chair.outside)
+            else plain(name_of(chair))
             for seat, chair in enumerate(chairs)
         )
-        self.kept: list[Kept] = []
+        self.records: list[StepRecord] = []
         self.events: list[EventTable] = []
         self.texts: list[str] = []
         self._letters = 0  # bytes of texts
@@ -128,7 +132,7 @@ class Match:
     @property
     def step(self) -> int:
         """Steps played."""
-        return len(self.kept)
+        return len(self.records)
 
     def run(self) -> Record:
         """Plays to the end, and waits for nobody who is still thinking then.
@@ -162,16 +166,16 @@ class Match:
         until = self.steps if until is None else min(until, self.steps)
         tick = self.clock.tick if isinstance(self.clock, Realtime) else 0.0
         if tick and self.guests:
-            self.table.go(self.standing, [STAY] * len(self.guests))  # compiles it
+            self.runner.step(self.now, [STAY] * len(self.guests))  # compiles it
         began, spent = time.monotonic(), self._spent
         due = saved = began
         try:
             while not (self.ended or self._stopping) and self.step < until:
                 if not self.guests:
-                    self._go_on(until - self.step)
+                    self._step_many(until - self.step)
                 else:
                     await self._hear()
-                    self._go()
+                    self._step()
                     if tick:
                         due = max(due + tick, time.monotonic())
                         await asyncio.sleep(due - time.monotonic())
@@ -197,15 +201,15 @@ class Match:
 
     # Pure players only.
 
-    def _go_on(self, most: int) -> None:
+    def _step_many(self, most: int) -> None:
         """Many steps at once, up to the next mark, or to the end if that comes first."""
         most = min(most, MOST, self.marked - self.step % self.marked)
-        after, kept = self.table.go_on(self.standing, most)
+        after, kept = self.runner.step_many(self.now, most)
         steps = [jax.tree.map(lambda x, i=i: x[i], kept) for i in range(most)]
         over = [bool(self._reason(one, self.step + n)) for n, one in enumerate(steps, 1)]
         if any(over[:-1]):
             steps = steps[: over.index(True) + 1]
-            after, _ = self.table.go_on(self.standing, len(steps))
+            after, _ = self.runner.step_many(self.now, len(steps))
         for one in steps:
             self._note(after, one)
         self.ended = self._reason(steps[-1], self.step)
@@ -214,21 +218,23 @@ class Match:
 
     def _look(self) -> Seen:
         if self._seen is None:
-            self._seen = self.table.sees(self.standing)
+            self._seen = self.runner.sees(self.now)
         return self._seen
 
     def percept(self, seat: int) -> Percept:
         """What a player outside is told now."""
         seen, one = self._look(), self.guests[seat]
-        place = self.table.hosts.index(seat)
+        place = self.runner.hosts.index(seat)
         return Percept(
             env=self.env,
             seat=seat,
             step=self.step,
             view=jax.tree.map(lambda x: x[place], seen.view),
-            pose=pose(int(seen.cell[place]), int(seen.heading[place]), self.env.map_shape),
+            pose=pose(int(seen.cell[place]), int(seen.heading[place]), self.plan.shape),
             legal=tuple(
-                name for name, may in zip(self.env.actions, seen.legal[place], strict=True) if may
+                action.name
+                for action, may in zip(self.env.actions, seen.legal[place], strict=True)
+                if may
             ),
             events=tuple(one.events),
             messages=tuple(one.messages),
@@ -261,7 +267,7 @@ class Match:
     def _free(self) -> tuple[set[int], set[int]]:
         """The seats that pursue nothing, and those that may do anything but stay."""
         legal = self._look().legal
-        able = {s for s, may in zip(self.table.hosts, legal, strict=True) if may[1:].any()}
+        able = {s for s, may in zip(self.runner.hosts, legal, strict=True) if may[1:].any()}
         waiting = self._waiting
         return {s for s, g in self.guests.items() if not g.pursues and s not in waiting}, able
 
@@ -302,7 +308,7 @@ class Match:
 
     def _obeyed(self, seat: int, answer: Decision) -> tuple[str, str]:
         """Takes up the action or the skill of an answer; else what is wrong with it."""
-        one, place = self.guests[seat], self.table.hosts.index(seat)
+        one, place = self.guests[seat], self.runner.hosts.index(seat)
         if answer.skill is not None:
             try:
                 self._pursue(seat, answer.skill, answer.arguments)
@@ -310,9 +316,9 @@ class Match:
                 return "illegal", str(error)
             return "", ""
         name = "stay" if answer.action is None else answer.action
-        if name not in self.env.actions:
+        if name not in action_names(self.env.actions):
             return "illegal", f"there is no action {name!r}"
-        action = self.env.action(name)
+        action = find_action(self.env.actions, name)
         if not self._look().legal[place, action]:
             return "illegal", f"{name!r} is not possible now"
         one.does = action
@@ -321,18 +327,18 @@ class Match:
     def _pursue(self, seat: int, skill: str, arguments: dict[str, Any]) -> None:
         """A seat takes up a skill, or with none drops the one it pursues."""
         if skill:
-            if self.table.repertoire is None:
+            if self.runner.repertoire is None:
                 raise BadArgument("this player said that it uses no skills")
-            order = self.table.repertoire.order(skill, **arguments)
-            self.standing = self.table.pursue(self.standing, seat, order)
+            order = self.runner.repertoire.order(skill, **arguments)
+            self.now = self.runner.pursue(self.now, seat, order)
         self.guests[seat].pursues = skill
         self.guests[seat].status = "" if skill else Status.INTERRUPTED.name.lower()
         self.tasks.append(Task(step=self.step, seat=seat, skill=skill, arguments=arguments))
 
     def _fallback(self, seat: int) -> int:
-        legal = np.flatnonzero(self._look().legal[self.table.hosts.index(seat)])
-        last = int(self.kept[-1].actions[seat]) if self.kept else STAY
-        drawn = (self.table.identity[0], self.step, seat)
+        legal = np.flatnonzero(self._look().legal[self.runner.hosts.index(seat)])
+        last = int(self.records[-1].actions[seat]) if self.records else STAY
+        drawn = (self.runner.identity[0], self.step, seat)
         return self.guests[seat].falls_back_on(legal, last, drawn)
 
     def _written(self, seat: int, answer: Decision) -> str:
@@ -343,7 +349,7 @@ class Match:
                 return f"the texts of a match have at most {MOST_WRITTEN} bytes"
         for patch in answer.writes(self.step, seat, len(self.texts)):
             try:
-                self.standing = self.table.apply(self.standing, patch)
+                self.now = self.runner.apply(self.now, patch)
             except SociariumError as error:
                 return str(error)
             if answer.say is not None and isinstance(patch, Message):
@@ -367,7 +373,7 @@ class Match:
         if self.guests[seat].pursues:
             self._pursue(seat, "", {})
 
-    def _go(self) -> None:
+    def _step(self) -> None:
         """One step with players outside."""
         moving = self.clock.moves()
         chosen = [
@@ -378,25 +384,25 @@ class Match:
 
     def _take(self, chosen: Sequence[int]) -> None:
         others = self.clock.others_move(self.step)
-        after, kept, status = self.table.go(self.standing, chosen, others)
+        after, kept, status = self.runner.step(self.now, chosen, others)
         self._note(after, kept, [Status(int(code)) for code in status])
         self.clock.passed([seat for seat, one in self.guests.items() if one.pursues])
         self.ended = self._reason(kept, self.step)
 
     # After every step.
 
-    def _note(self, after: Standing, kept: Kept, statuses: Sequence[Status] = ()) -> None:
+    def _note(self, after: RunnerState, kept: StepRecord, statuses: Sequence[Status] = ()) -> None:
         step = self.step
-        self.standing, self._seen = after, None
+        self.now, self._seen = after, None
         events = happened(self.env, kept, step)
         self.events.append(events)
-        self.kept.append(kept.without_events())
+        self.records.append(kept.without_events())
         if self.guests:
             self._told(events, kept, statuses)
         if self.step % self.marked == 0:
             self.marks[self.step] = self._hash()
 
-    def _told(self, events: EventTable, kept: Kept, statuses: Sequence[Status]) -> None:
+    def _told(self, events: EventTable, kept: StepRecord, statuses: Sequence[Status]) -> None:
         """What players outside noticed of a step, and whose skills ended."""
         seen, rows = self._look(), tuple(events)
         for place, (seat, one) in enumerate(self.guests.items()):
@@ -409,7 +415,7 @@ class Match:
             elif any(row.target == seat != row.actor for row in noticed):
                 self._interrupt(seat)
 
-    def _reason(self, kept: Kept, step: int) -> str:
+    def _reason(self, kept: StepRecord, step: int) -> str:
         """Why it is over after this step, if it is."""
         if bool(kept.transition.terminated):
             return "terminated"
@@ -428,14 +434,14 @@ class Match:
         return printable(next(filter(None, (end(now) for end in self.ends)), ""))
 
     def _hash(self) -> str:
-        return fingerprint(jax.device_get(self.standing.state))
+        return fingerprint(jax.device_get(self.now.state))
 
     # What is left of it.
 
     def record(self) -> Record:
         """Everything from which the match can be rebuilt."""
-        seed, lane, number = self.table.identity
-        actions = [kept.actions for kept in self.kept]
+        seed, lane, number = self.runner.identity
+        actions = [kept.actions for kept in self.records]
         page = {
             "sociarium": sociarium.__version__,
             "env": records.told_as(self.env.id or type(self.env).__name__),
@@ -461,12 +467,12 @@ class Match:
     @property
     def raw_returns(self) -> Float[np.ndarray, " players"]:
         """What the world paid each player so far."""
-        return np.sum([self._nothing, *(kept.transition.raw for kept in self.kept)], axis=0)
+        return np.sum([self._nothing, *(kept.transition.raw for kept in self.records)], axis=0)
 
     @property
     def reward_returns(self) -> Float[np.ndarray, " players"]:
         """What the charter left each player of it so far."""
-        return np.sum([self._nothing, *(kept.transition.reward for kept in self.kept)], axis=0)
+        return np.sum([self._nothing, *(kept.transition.reward for kept in self.records)], axis=0)
 
     @property
     def _nothing(self) -> Float[np.ndarray, " players"]:
@@ -474,9 +480,10 @@ class Match:
 
     def episode(self) -> Episode:
         """The episode so far, for metrics and pictures."""
-        kept = jax.tree.map(lambda *steps: np.stack(steps), *self.kept)
-        identity, events = self.table.identity, EventTable.joined(self.events)
-        return recorded(self.env, self.table.chairs, identity, self.params, kept, events)
+        kept = jax.tree.map(lambda *steps: np.stack(steps), *self.records)
+        identity, events = self.runner.identity, EventTable.joined(self.events)
+        names = tuple(map(name_of, self.runner.chairs))
+        return recorded(self.env, names, identity, self.params, kept, events)
 
     def snapshot(self) -> dict[str, Any]:
         """What is remembered outside the compiled step, as plain values."""
@@ -510,7 +517,7 @@ class Match:
         stops = sorted({page.steps, *(patch.step for patch in page.patches), *marks})
         while True:
             now = self.step
-            if now in marks and marks[now] != fingerprint(jax.device_get(self.standing.state)):
+            if now in marks and marks[now] != fingerprint(jax.device_get(self.now.state)):
                 raise CannotRead(f"the record comes out differently at step {now}")
             for change in past.changes(now):
                 away = not past.stays(change) or change.seat in leaving
@@ -520,8 +527,8 @@ class Match:
             if self.guests:
                 self._retrace_step(past, kept.actions[now])
             else:
-                self._go_on(min(stop for stop in stops if stop > now) - now)
-            done = np.stack([one.actions for one in self.kept[now:]])
+                self._step_many(min(stop for stop in stops if stop > now) - now)
+            done = np.stack([one.actions for one in self.records[now:]])
             if not np.array_equal(done, kept.actions[now : now + len(done)]):
                 raise CannotRead(f"the players decide otherwise than recorded after step {now}")
 
@@ -539,7 +546,7 @@ class Match:
             for task in tasks:
                 self._pursue(task.seat, task.skill, task.arguments)
             for patch in patches:
-                self.standing = self.table.apply(self.standing, patch)
+                self.now = self.runner.apply(self.now, patch)
                 self._delivered(patch)
         moving = self.clock.moves()
         chosen = [
@@ -561,21 +568,21 @@ class Match:
             sits = Guest(who) if who else guest(chair, self.env, seat, self.deadline)
             self.guests = dict(sorted({**self.guests, seat: sits}.items()))
         skilled = any(one.skilled for one in self.guests.values())
-        self.table, self.standing = self.table.reseated(
-            self.standing, seat, chair, tuple(self.guests), skilled
+        self.runner, self.now = self.runner.reseated(
+            self.now, seat, chair, tuple(self.guests), skilled
         )
-        self._skills = _offers(self.table)
+        self._skills = _offers(self.runner)
         self.clock.begin(tuple(self.guests))
         self._seen = None
         self.patches.append(NewPlayer(step=self.step, seat=seat, player=plain(str(chair))))
 
 
-def _offers(table: Table) -> tuple[Offer, ...]:
+def _offers(runner: EpisodeRunner) -> tuple[Offer, ...]:
     """Every skill that players outside can use."""
-    if table.repertoire is None:
+    if runner.repertoire is None:
         return ()
-    setting = table.repertoire.setting
+    setting = runner.repertoire.setting
     return tuple(
         Offer(one.name, one.asks(setting), one.things(setting), one.says)
-        for one in table.repertoire.skills
+        for one in runner.repertoire.skills
     )

@@ -2,7 +2,7 @@
 
 `manifest.json` says what the match is; `play.episode` is its record; `decisions.jsonl` has every
 answer of players outside and `timing.jsonl` how long it took; `snapshots` hold what they remembered
-at some steps; `task.toml` is the world, where it is one of your own.
+at some steps; `world.toml` describes the world, where it is one of your own.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
 from sociarium.core.patches import NewPlayer
-from sociarium.core.record import Record, own_task, plain_name
+from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.players import roster
 from sociarium.players.protocol import HostPlayer
 from sociarium.players.roster import Seat
@@ -99,7 +99,7 @@ class MatchFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.take()
-            task = own_task(world)
+            task = file_beside(world)
             if task:
                 shutil.copyfile(plain_name(world), self.path / task)
         except OSError as error:
@@ -194,7 +194,7 @@ class MatchFolder:
         match = self._retraced(kept, terms, tell, trusted, to=to, leaving=changes)
         for seat, player in changes.items():
             match.reseat(seat, player)
-        task = own_task(kept.page.env)
+        task = file_beside(kept.page.env)
         world = str(self.path / task) + kept.page.env.removeprefix(task) if task else kept.page.env
         forked = {"from": self.path, "at": step, "seats": changes}
         to.begin(match, world, str(config.get("seats", "")), kept.page.seed, terms, forked)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Int, Shaped, UInt8
 from sociarium.core.environment import Environment, Social, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.scene import Scene
-from sociarium.core.specs import PlaneSpec, ViewSpec
+from sociarium.core.specs import PlaneSpec, Role, ViewSpec
 from sociarium.mechanics.layout import merged
 from sociarium.views import people, pixels, sprites
 
@@ -123,7 +123,7 @@ def _through_lookouts(spec: ViewSpec, channels: tuple[str, ...]) -> tuple[str, .
 
 
 class Codes(Observer):
-    """The view as one array of whole numbers: a channel for each plane and each own number.
+    """The view as one array of whole numbers: a channel for each plane and each number.
 
     In a society, one for each number that it tells and for each plane of the windows of others. It
     is int16, or int32 where there are more seats than that can name.
@@ -133,11 +133,11 @@ class Codes(Observer):
         spec = env.view_spec
         self.env, self.told = env, _told(spec)
         planes = tuple(plane.name for plane in spec.planes)
-        own = tuple(number.name for number in spec.own)
+        own = tuple(number.name for number in spec.numbers)
         told = tuple(name for kind in self.told for name in kind.names)
         self.channels = (*planes, *own, *told, *_through_lookouts(spec, planes))
         self.shape = (spec.rows, spec.cols, len(self.channels))
-        numbers = (*spec.own, *self.told)
+        numbers = (*spec.numbers, *self.told)
         self.low = min([0, *(number.low for number in numbers)])
         codes = (len(plane.codes) - 1 for plane in spec.planes)
         self.high = max([*codes, *(number.high for number in numbers)])
@@ -146,7 +146,7 @@ class Codes(Observer):
 
     def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
         """Planes last; a number is the same in every cell."""
-        shown = [_cells_last(view.cells), _everywhere(view.own, self.shape)]
+        shown = [_cells_last(view.cells), _everywhere(view.numbers, self.shape)]
         if view.social is not None:
             told = [kind.read(view.social) for kind in self.told]
             shown += [_everywhere(numbers, self.shape) for numbers in told]
@@ -185,19 +185,19 @@ class OneHot(Observer):
             for name in kind.names
             for code in (kind.codes[1:] if _is_hot(kind) else ("",))
         ]
-        own = (number.name for number in spec.own)
+        own = (number.name for number in spec.numbers)
         self.channels = (*hot, *own, *told, *_through_lookouts(spec, hot))
         self.shape = (spec.rows, spec.cols, len(self.channels))
         self.dtype = np.dtype(np.float32)
-        numbers = (*spec.own, *self.told)
+        numbers = (*spec.numbers, *self.told)
         self.low = min([0.0, *(-1.0 for number in numbers if number.low < 0)])
         self.high = 1.0
-        extent = [max(abs(number.low), abs(number.high), 1) for number in spec.own]
+        extent = [max(abs(number.low), abs(number.high), 1) for number in spec.numbers]
         self.scale = np.array([1 / math.log1p(most) for most in extent], np.float32)
 
     def look(self, view: View, memory: Any) -> Shaped[Array, "..."]:
         """Planes of zeros and ones, then own numbers, the same in every cell."""
-        own = view.own.astype(jnp.float32)
+        own = view.numbers.astype(jnp.float32)
         scale = jnp.broadcast_to(jnp.asarray(self.scale), own.shape)
         own = jnp.sign(own) * jnp.log1p(jnp.abs(own)) * scale
         shown = [*self._hot(view.cells), _everywhere(own, self.shape)]
@@ -339,7 +339,9 @@ class Rgb(Observer):
                 f"{env.id or type(env).__name__} is a society: this picture would leave out what a "
                 "society tells; use Codes or OneHot"
             )
-        hidden = {plane.name for plane in spec.planes} - {"ground", "occupant", "seat", "beam"}
+        drawn = ("ground", "occupant", "seat", "light")
+        hidden = {plane.name for plane in spec.planes if plane.role not in drawn}
+        hidden |= {number.name for number in spec.shared}
         if hidden:
             raise BadArgument(
                 f"{env.id or type(env).__name__} also shows {', '.join(sorted(hidden))}, which "
@@ -351,19 +353,18 @@ class Rgb(Observer):
         self.dtype = np.dtype(np.uint8)
         self.low, self.high = 0, 255
         self.looks, self.cells = _cells(spec, env.players, size)
-        self.seats = len(spec.planes[spec.plane("seat")].codes) - 1
+        self.seats = len(_of_role(spec, "seat")) - 1
         self.bodies = _bodies(self.seats, size)
 
     def look(self, view: View, memory: Any) -> UInt8[Array, "*batch players height width 3"]:
         """Grounds and things, beams over them, players on top."""
         spec, size = self.env.view_spec, self.size
-        ground = view.cells[..., spec.plane("ground"), :, :].astype(jnp.int32)
-        beam = view.cells[..., spec.plane("beam"), :, :] if spec.has("beam") else ground * 0
+        ground, beam = self._plane(view, "ground"), self._plane(view, "light")
         look = _to_rank(jnp.asarray(self.looks), ground.ndim)
         place = jnp.arange(spec.rows * spec.cols).reshape(
             (1,) * (ground.ndim - 2) + (spec.rows, spec.cols)
         )
-        kind = (look * len(_tiles(spec)) + ground) * len(_lights(spec)) + beam.astype(jnp.int32)
+        kind = (look * len(_tiles(spec)) + ground) * len(_lights(spec)) + beam
         back = jnp.asarray(self.cells)[kind * place.size + place]
         front = jnp.asarray(self.bodies)[self._body(view)]
         picture = _pasted(back, front)
@@ -373,13 +374,17 @@ class Rgb(Observer):
 
     def _body(self, view: View) -> Int[Array, "*batch players rows cols"]:
         """Who stands on each cell, as a row of `bodies`."""
-        spec = self.env.view_spec
-        occupant = view.cells[..., spec.plane("occupant"), :, :].astype(jnp.int32)
-        seat = view.cells[..., spec.plane("seat"), :, :].astype(jnp.int32)
+        occupant, seat = self._plane(view, "occupant"), self._plane(view, "seat")
         me = jnp.arange(self.env.players) % self.seats
         other = self.seats + (seat - 1) * 4 + occupant - 2
         body = jnp.where(occupant == 1, _to_rank(me, occupant.ndim), other)
         return jnp.where(occupant == 0, 0, body + 1)
+
+    def _plane(self, view: View, role: Role) -> Int[Array, "*batch players rows cols"]:
+        """The codes of the plane with this role; zeros where there is none."""
+        for plane in self.env.view_spec.with_role(role):
+            return view.cells[..., plane, :, :].astype(jnp.int32)
+        return jnp.zeros_like(view.cells[..., 0, :, :], jnp.int32)
 
 
 def _everywhere(
@@ -425,11 +430,16 @@ def _to_rank(by_player: Int[Array, " players"], rank: int) -> Int[Array, "..."]:
 
 
 def _tiles(spec: ViewSpec) -> tuple[str, ...]:
-    return spec.planes[spec.plane("ground")].codes
+    return _of_role(spec, "ground")
 
 
 def _lights(spec: ViewSpec) -> tuple[str, ...]:
-    return spec.planes[spec.plane("beam")].codes if spec.has("beam") else ("none",)
+    return _of_role(spec, "light") or ("none",)
+
+
+def _of_role(spec: ViewSpec, role: Role) -> tuple[str, ...]:
+    """The codes of the plane with this role, if there is one."""
+    return next((spec.planes[plane].codes for plane in spec.with_role(role)), ())
 
 
 def _cells(

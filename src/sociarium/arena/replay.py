@@ -12,8 +12,9 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Kept, Tell, filmed, happened, recorded
+from sociarium.arena.rollout import Tell, happened, recorded
 from sociarium.arena.screening import shown
+from sociarium.arena.stepping import StepRecord, scan_steps, step_and_record
 from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.society import Society
 from sociarium.core import random, record
@@ -21,8 +22,9 @@ from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.events import EventTable
+from sociarium.core.facets import ground_plan
 from sociarium.core.patches import NewPlayer
-from sociarium.core.record import Record, own_task, plain_name
+from sociarium.core.record import Record, file_beside, plain_name
 
 AT_ONCE = 50  # steps
 # What a stranger's file may ask for.
@@ -32,11 +34,11 @@ MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER = 4096, 100_000, 1 << 17, 256
 def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[Any, Any]:
     """The world that an episode was played in; one that asks for too much is refused.
 
-    A task of one's own lies beside the episode as `task.toml` or `task.json`.
+    The file that describes a world lies beside the episode as `world.toml` or `world.json`.
     """
     page = kept.page
     name = page.env
-    base, task = plain_name(name), own_task(name)
+    base, task = plain_name(name), file_beside(name)
     if task:
         if base != task:
             raise CannotRead(f"the episode's world is a file, but not {task} beside it")
@@ -51,10 +53,10 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
         env = catalogue.make(name, players=page.players)
     except (SociariumError, TypeError, ValueError) as error:
         raise CannotRead(f"the episode's world cannot be made: {error}") from error
-    if not trusted and math.prod(env.map_shape) > MOST_CELLS:
+    cells = ground_plan(env).cells
+    if not trusted and cells > MOST_CELLS:
         raise CannotRead(
-            f"the episode's world has {math.prod(env.map_shape)} cells; if you know where it comes "
-            "from, say --trust"
+            f"the episode's world has {cells} cells; if you know where it comes from, say --trust"
         )
     if env.players != page.players:
         raise CannotRead(f"{env.id} has {env.players} players, the episode {page.players}")
@@ -88,16 +90,14 @@ class Replay:
     def _steps(self, state: Any, actions: Any, first: Any, steps: Any) -> Any:
         """Up to AT_ONCE steps; the states after each and what is kept of them."""
 
-        def step(number: Any, state: Any) -> tuple[Any, tuple[Any, Kept]]:
-            env, params = self.env, self.params
+        def step(number: Any, state: Any) -> tuple[Any, tuple[Any, StepRecord]]:
             key = step_key(self.key, self.kept.page.number, first + number)
-            after, transition = env.step(key, state, actions[number], params)
-            kept = Kept(actions[number], transition, env.present(state), env.gauges(after, params))
+            after, kept = step_and_record(self.env, key, state, actions[number], self.params)
             return after, (after, kept)
 
-        return filmed(step, state, steps, AT_ONCE)
+        return scan_steps(step, state, steps, AT_ONCE)
 
-    def parts(self) -> Iterator[tuple[Any, Kept | None]]:
+    def parts(self) -> Iterator[tuple[Any, StepRecord | None]]:
         """The start, then parts of the episode: states and what is kept of each step."""
         reset = jax.jit(self.env.reset)
         state = reset(jax.random.fold_in(self.key, self.kept.page.number), self.params)
@@ -155,7 +155,7 @@ class Replay:
         """The bytes of the states and pictures of a film, with so many pixels to a cell's side."""
         state = jax.eval_shape(self.env.reset, self.key, self.params)
         each = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-        each += 3 * math.prod(self.env.map_shape) * pixels**2
+        each += 3 * ground_plan(self.env).cells * pixels**2
         return each * len(shown(len(self.kept), every))
 
     def verify(self, tell: Tell = lambda played, steps: None, trusted: bool = False) -> Verdict:

@@ -4,57 +4,26 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.seating import Cast, chairs_for
+from sociarium.arena.seat_policies import Seating
+from sociarium.arena.seating import Seats, chairs_for, lineup
+from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, horizon
+from sociarium.core.environment import Environment, Transition
 from sociarium.core.episode import Episode
 from sociarium.core.events import EventTable, table
-from sociarium.players.roster import Seat, made_of
+from sociarium.core.facets import ground_plan
 
 Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
 
 
-class Kept(eqx.Module):
-    """What is recorded of a step, or of many steps with a leading time axis."""
-
-    actions: Int[Array, "*batch players"]
-    transition: Transition
-    present: Bool[Array, "*batch players"]  # before the step
-    gauges: dict[str, Float[Array, "*batch"]]
-
-    def without_events(self) -> "Kept":
-        """The same less what happened, which is kept as a table."""
-        return eqx.tree_at(lambda kept: kept.transition.events, self, {})
-
-
-def filmed(
-    step: Callable[[Any, Any], tuple[Any, Any]], start: Any, steps: Int[Array, ""], most: int
-) -> tuple[Any, Any]:
-    """Where some steps, at most so many, lead, and what each of them gave.
-
-    The same program plays any number of steps, so that it does not matter where one stops. `step`
-    is given its number and where things stand.
-    """
-    blank = jax.eval_shape(lambda: step(jnp.int32(0), start)[1])
-    film = jax.tree.map(lambda x: jnp.zeros((most, *x.shape), x.dtype), blank)
-
-    def put(number: Any, carry: Any) -> Any:
-        after, given = step(number, carry[0])
-        return after, jax.tree.map(lambda f, x: f.at[number].set(x), carry[1], given)
-
-    return jax.lax.fori_loop(0, steps, put, (start, film))
-
-
 def rollout(
     env: Environment[Any, Any],
-    seats: str = "random",
+    seats: Seats = "random",
     *,
     seed: int = 0,
     lane: int = 0,
@@ -64,18 +33,22 @@ def rollout(
 ) -> tuple[Episode, Any]:
     """One episode and its states (leading time axis, the start first).
 
-    It is the episode that lane `lane` of `Lanes` plays as its `number`-th under the same seed. One
-    seat string fills all seats. Play stops at `steps` or where the episode ends.
+    It is the episode that lane `lane` of `Lanes` plays as its `number`-th under the same seed.
+    `seats` is a seat string, or a list of players and seat strings; one alone fills all seats. Play
+    stops at `steps` or where the episode ends.
     """
-    chairs = chairs_for(env, seats)
+    who = lineup(env, chairs_for(env, seats))
+    policies, seating = who.seated()
     params = env.params() if params is None else params
-    steps = horizon(params) if steps is None else steps
-    play = _compiled(env, chairs, tuple(map(made_of, chairs)), steps)
-    start, (kept, states) = play(jax.random.fold_in(random.key(seed), lane), number, params)
-    kept = jax.tree.map(np.asarray, kept)
-    length = length_of(kept.transition)
-    kept = jax.tree.map(lambda x: x[:length], kept)
-    episode = recorded(env, chairs, (seed, lane, number), params, kept, happened(env, kept))
+    steps = int(env.horizon(params)) if steps is None else steps
+    play = _program(Stepper(env, policies), steps)
+    lane_key = jax.random.fold_in(random.key(seed), lane)
+    start, (record, states) = play(lane_key, np.int32(number), seating, params)
+    record = jax.tree.map(np.asarray, record)
+    length = length_of(record.transition)
+    record = jax.tree.map(lambda x: x[:length], record)
+    identity = (seed, lane, number)
+    episode = recorded(env, who.names, identity, params, record, happened(env, record))
     trail = jax.tree.map(
         lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest)[:length]]),
         start,
@@ -84,29 +57,19 @@ def rollout(
     return episode, trail
 
 
-@lru_cache(maxsize=16)
-def _compiled(
-    env: Environment[Any, Any], chairs: tuple[Seat, ...], made_of: tuple[str, ...], steps: int
-) -> Callable[..., Any]:
-    """The program that plays so many steps with these players, and gives start, record, states."""
-    cast = Cast(env, chairs)
+@lru_cache(maxsize=64)
+def _program(stepper: Stepper, steps: int) -> Callable[..., Any]:
+    """Plays so many steps; gives the start, and the record and the states of all steps."""
 
     @jax.jit
-    def play(key: Any, number: Any, params: Any) -> Any:
-        k_episode = jax.random.fold_in(key, number)
-        start = env.reset(k_episode, params)
-
-        def step(carry: Any, clock: Any) -> Any:
-            state, minds = carry
+    def play(key: Any, number: Any, seating: Seating, params: Any) -> Any:
+        def step(moment: Moment, clock: Any) -> Any:
             k_step = step_key(key, number, clock)
-            view, legal = env.observe(state, params), env.legal(state, params)
-            actions, minds = cast.act(k_step, view, legal, minds)
-            after, transition = env.step(k_step, state, actions, params)
-            kept = Kept(actions, transition, env.present(state), env.gauges(after, params))
-            return (after, minds), (kept, after)
+            moment, record = stepper.step(k_step, moment, seating, params)
+            return moment, (record, moment.state)
 
-        carry = (start, cast.begin(k_episode))
-        return start, jax.lax.scan(step, carry, jnp.arange(steps))[1]
+        first = stepper.begin(jax.random.fold_in(key, number), seating, params)
+        return first.state, jax.lax.scan(step, first, jnp.arange(steps))[1]
 
     return play
 
@@ -117,36 +80,36 @@ def length_of(transition: Transition) -> int:
     return int(np.argmax(ends)) + 1 if ends.any() else len(ends)
 
 
-def happened(env: Environment[Any, Any], kept: Kept, step: int = 0) -> EventTable:
-    """What happened, the first of the kept steps being number `step`."""
-    return table(kept.transition.events, env.event_specs, env.map_shape[1], step)
+def happened(env: Environment[Any, Any], record: StepRecord, step: int = 0) -> EventTable:
+    """What happened, the first of the recorded steps being number `step`."""
+    return table(record.transition.events, env.event_specs, ground_plan(env).shape[1], step)
 
 
 def recorded(
     env: Environment[Any, Any],
-    chairs: Sequence[Seat | str],
+    seats: Sequence[str],
     identity: tuple[int, int, int],
     params: Any,
-    kept: Any,
+    record: Any,
     events: EventTable,
 ) -> Episode:
-    """The episode of the kept steps; `identity` is its seed, its lane and its number there."""
+    """The episode of the recorded steps; `identity` is its seed, its lane and its number there."""
     seed, lane, number = identity
     return Episode(
         env=env.id or type(env).__name__,
         players=env.players,
-        seats=tuple(str(chair) for chair in chairs),
+        seats=tuple(seats),
         seed=seed,
         lane=lane,
         number=number,
         params=params,
-        actions=kept.actions,
-        reward=kept.transition.reward,
-        raw=kept.transition.raw,
-        distributed=kept.transition.distributed,
-        present=kept.present,
-        truncated=kept.transition.truncated,
-        terminated=kept.transition.terminated,
+        actions=record.actions,
+        reward=record.transition.reward,
+        raw=record.transition.raw,
+        distributed=record.transition.distributed,
+        present=record.present,
+        truncated=record.transition.truncated,
+        terminated=record.transition.terminated,
         events=events,
-        gauges=kept.gauges,
+        gauges=record.gauges,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from sociarium.arena import clocks
 from sociarium.arena.past import Past
 from sociarium.arena.rollout import Tell
-from sociarium.arena.table import MOST, Standing, Table
+from sociarium.arena.runner import MOST, EpisodeRunner, RunnerState
 from sociarium.core.environment import Environment
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import CannotRead, SociariumError
@@ -56,8 +56,8 @@ class Verification:
         self.how = [[self._checks(chair)] for chair in chairs]
         hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
         identity = (page.seed, page.lane, page.number)
-        self.table = Table(env, chairs, hosts, identity=identity, params=params)
-        self.standing: Standing = self.table.start()
+        self.runner = EpisodeRunner(env, chairs, hosts, identity=identity, params=params)
+        self.now: RunnerState = self.runner.start()
         self.marks = dict(page.marks)
 
     def _checks(self, chair: Seat) -> str:
@@ -93,13 +93,13 @@ class Verification:
             wrong = done != self.kept.actions[now : now + size]
             if wrong.any():
                 step, seat = (int(number) for number in np.argwhere(wrong)[0])
-                chosen = self.env.actions[int(done[step, seat])]
+                chosen = self.env.actions[int(done[step, seat])].name
                 return self._verdict(now + step, f"the player in seat {seat} chooses {chosen!r}")
             now += size
             tell(now, total)
 
     def _state(self) -> str:
-        return fingerprint(jax.device_get(self.standing.state))
+        return fingerprint(jax.device_get(self.now.state))
 
     def _verdict(self, differs: int | None = None, why: str = "") -> Verdict:
         reached = len(self.kept) if differs is None else differs
@@ -111,28 +111,28 @@ class Verification:
             chair = roster.chair(change.player)
             self.how[change.seat].append(self._checks(chair))
             hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
-            self.table, self.standing = self.table.reseated(
-                self.standing, change.seat, chair, hosts, skilled=False
+            self.runner, self.now = self.runner.reseated(
+                self.now, change.seat, chair, hosts, skilled=False
             )
 
     def _write(self, now: int) -> None:
         for patch in self.past.written(now):
             try:
-                self.standing = self.table.apply(self.standing, patch)
+                self.now = self.runner.apply(self.now, patch)
             except SociariumError as error:
                 raise CannotRead(f"what is written at step {now} is refused: {error}") from error
 
     def _play(self, now: int) -> tuple[int, np.ndarray]:
         """Some steps: how many, and what everybody does in them."""
-        hosts = list(self.table.hosts)
+        hosts = list(self.runner.hosts)
         if hosts:
             given = self.kept.actions[now][hosts].tolist()
             others = self.clock.others_move(now)
-            self.standing, kept, _ = self.table.go(self.standing, given, others)
+            self.now, kept, _ = self.runner.step(self.now, given, others)
             return 1, np.asarray(kept.actions)[None]
         stops = (len(self.kept), *self.marks, *self.past.steps())
         size = min(MOST, min(stop for stop in stops if stop > now) - now)
-        self.standing, film = self.table.go_on(self.standing, size)
+        self.now, film = self.runner.step_many(self.now, size)
         return size, np.asarray(film.actions)
 
 

@@ -17,9 +17,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, UInt8
 
+from sociarium.core.actions import ActionSpec
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
+from sociarium.core.identity import ByArguments
 from sociarium.core.patches import Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
@@ -44,12 +46,12 @@ class Shown(eqx.Module):
     ties: UInt8[Array, "players contacts ties"]
 
 
-class Charter(abc.ABC, Generic[State, Params]):
+class Charter(ByArguments, abc.ABC, Generic[State, Params]):
     """Social rules; `players`, `actions` and the specs are there once it is bound to a world."""
 
     sheet: RuleSheet
     players: int
-    actions: tuple[str, ...] = ()
+    actions: tuple[ActionSpec, ...] = ()
     event_specs: tuple[EventSpec, ...] = ()
     gauge_specs: tuple[GaugeSpec, ...] = ()
     own_specs: tuple[PlaneSpec, ...] = ()
@@ -87,6 +89,10 @@ class Charter(abc.ABC, Generic[State, Params]):
     @abc.abstractmethod
     def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
         """The social state at the start of an episode; `near` are the nearest of each player."""
+
+    def deliberation(self, params: Params) -> Int[Array, ""]:
+        """The most steps in which the world stands still: none, unless overridden."""
+        return jnp.int32(0)
 
     def paused(self, state: State, params: Params) -> Bool[Array, ""]:
         """Whether this is a step in which the world stands still."""

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.charters.charter import NONE, STAGE, Charter, Shown
 from sociarium.core import random
+from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -74,13 +75,14 @@ class Contract(Charter[State, Params]):
         """One action for each group."""
         self.groups = self.groups or min(world.players, MOST_GROUPS)
         names = tuple(f"group {number}" for number in range(self.groups))
-        self.actions = tuple(f"join {name}" for name in names)
+        self.actions = action_for_each("join", names, "join {}", "become a member of {}")
         self.own_specs = (
             PlaneSpec("stage", ("joining", "working")),
             PlaneSpec("turn", ("theirs", "mine")),
             *([PlaneSpec("group", ("none", *names))] if self.large else []),
         )
-        self.tie_specs = (PlaneSpec("group", ("none", *names), joins=not self.large),)
+        role = "mark" if self.large else "group"
+        self.tie_specs = (PlaneSpec("group", ("none", *names), role),)
 
     def defaults(self) -> Params:
         """Every player's turn in every round, and nobody is forced."""
@@ -95,6 +97,10 @@ class Contract(Charter[State, Params]):
         drawn = random.below(groups, jnp.full(self.players, self.groups))
         group = jnp.where(first, 0, drawn)
         return State(jnp.int32(0), order, jnp.where(params.forced < 0, NOBODY, group), near)
+
+    def deliberation(self, params: Params) -> Int[Array, ""]:
+        """The steps before the work."""
+        return params.deliberation
 
     def paused(self, state: State, params: Params) -> Bool[Array, ""]:
         """Whether the rounds of joining go on (C1, C3)."""

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.charters.charter import NONE, Charter, Shown
+from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
@@ -82,12 +83,15 @@ class Hierarchy(Charter[State, Params]):
             )
         self.members = np.bincount(self.group, minlength=self.groups).astype(np.int32)
         names = tuple(f"union {number}" for number in range(self.unions))
-        self.actions = (*(f"vote for {name}" for name in names), "vote for none")
+        self.actions = (
+            *action_for_each("vote", names, "vote for {}", "vote that your group joins {}"),
+            ActionSpec("vote for none", "vote", "none", sentence="vote for no union"),
+        )
         circles = tuple(f"group {number}" for number in range(self.groups))
         self.own_specs = (PlaneSpec("vote", ("none", *names)),)
         self.tie_specs = (
-            PlaneSpec("group", ("none", *circles), joins=True),
-            PlaneSpec("union", ("none", *names), joins=True),
+            PlaneSpec("group", ("none", *circles), role="group"),
+            PlaneSpec("union", ("none", *names), role="group"),
             PlaneSpec("vote", ("none", *names)),
         )
 

@@ -31,6 +31,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.charters.charter import NAMED, NONE, PERCENT, STAGE, Charter, Shown
 from sociarium.charters.clauses import Clause, settled
 from sociarium.core import random
+from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -96,14 +97,15 @@ class Negotiation(Charter[State, Params]):
         shares = tuple(f"{tenth / TENTHS:g}" for tenth in range(1, TENTHS))
         offers = (*shares, *(["sight"] if self.sight else []), *(f"no {ban}" for ban in self.bans))
         self.offers, self.request = len(offers), 0
-        self.propose = world.players
+        seats = tuple(f"seat {seat}" for seat in range(world.players))
+        self.propose = len(seats)
         self.accept = self.propose + len(offers)
         self.end = self.accept + 1
         self.actions = (
-            *(f"ask seat {seat}" for seat in range(world.players)),
-            *(f"propose {offer}" for offer in offers),
-            "accept",
-            "end",
+            *action_for_each("ask", seats, "ask {}", "ask {} to bargain with you"),
+            *action_for_each("propose", offers, "propose {}", "propose {} to your partner"),
+            ActionSpec("accept", "accept", sentence="accept what your partner proposed"),
+            ActionSpec("end", "end", sentence="stop bargaining with your partner"),
         )
         self.lookouts = min(world.players - 1, MOST_LOOKOUTS) if self.sight else 0
         self.own_specs = (
@@ -113,9 +115,9 @@ class Negotiation(Charter[State, Params]):
             *(PlaneSpec(f"bound to no {ban}", ("no", "yes")) for ban in self.bans),
         )
         lowest = min(world.players, NAMED - 1)  # the last of NAMED seats is never the lowest
-        seats = tuple(f"coalition {seat}" for seat in range(lowest))
+        coalitions = tuple(f"coalition {seat}" for seat in range(lowest))
         self.tie_specs = (
-            PlaneSpec("coalition", ("none", *seats), joins=True),
+            PlaneSpec("coalition", ("none", *coalitions), role="group"),
             PlaneSpec("share", PERCENT),
             PlaneSpec("may be asked", ("no", "yes")),
             PlaneSpec("bargains with me", ("no", "yes")),
@@ -139,6 +141,10 @@ class Negotiation(Charter[State, Params]):
             sight=jnp.zeros((players, players), bool),
             banned=jnp.zeros((players, len(self.bans)), bool),
         )
+
+    def deliberation(self, params: Params) -> Int[Array, ""]:
+        """The steps before the work."""
+        return params.deliberation
 
     def paused(self, state: State, params: Params) -> Bool[Array, ""]:
         """Whether negotiating goes on (C1)."""

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.charters.charter import CONTACTS, NAMED, NONE, Charter, Shown
+from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -83,25 +84,25 @@ class Open(Charter[State, Params]):
             self.lookouts, near = 0, self.contacts  # a window for each would be most of all memory
             tied = tuple(f"tie {number}" for number in range(TIES))
             self.contacts = (*tied, *near)
-            joined = tuple(f"join the group of {whom}" for whom in self.contacts)
+            groups = tuple(f"the group of {whom}" for whom in self.contacts)
         else:
             self.lookouts, near = min(world.players - 1, LOOKOUTS), self.contacts
             tied = near
-            joined = tuple(f"join group {number}" for number in range(self.groups))
+            groups = tuple(f"group {number}" for number in range(self.groups))
         self.disconnect = len(near)
         self.join = self.disconnect + len(tied)
-        self.leave = self.join + len(joined)
+        self.leave = self.join + len(groups)
         self.actions = (
-            *(f"connect to {whom}" for whom in near),
-            *(f"disconnect from {whom}" for whom in tied),
-            *joined,
-            "leave",
+            *action_for_each("connect", near, "connect to {}", "show {} your window"),
+            *action_for_each("disconnect", tied, "disconnect from {}", "hide your window from {}"),
+            *action_for_each("join", groups, "join {}", "become a member of {}"),
+            ActionSpec("leave", "leave", sentence="leave your group"),
         )
         group = tuple(f"group {number}" for number in range(min(self.groups, MOST_GROUPS)))
         known = ("none", "mine", "another") if self.large else ("none", *group)
         self.own_specs = (PlaneSpec("member", ("of none", "of a group")),)
         self.tie_specs = (
-            PlaneSpec("group", known, joins=not self.large),
+            PlaneSpec("group", known, "mark" if self.large else "group"),
             PlaneSpec("connected to it", ("no", "yes")),
             PlaneSpec("connected to me", ("no", "yes")),
             PlaneSpec("earns", tuple(f"level {level}" for level in range(len(LEVELS) + 1))),

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
 from sociarium.charters.clauses import Clause, settled
+from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
@@ -40,7 +41,9 @@ class Pacts:
         self.players, self.drafts = world.players, drafts
         self.terms = tuple(_terms(world)) if drafts else ()
         self.clauses = tuple(Clause(term, 0.0).around(world) for term in self.terms)
-        self.actions = tuple(f"sign clause {number}" for number in range(drafts))
+        self.actions = action_for_each(
+            "sign", tuple(f"clause {n}" for n in range(drafts)), "sign {}", "bind yourself to {}"
+        )
         self.event_specs = (
             EventSpec("signed", "{actor} signed clause {value}"),
             EventSpec("paid for a clause", "{actor} paid {value} under a clause it is bound to"),

@@ -18,17 +18,19 @@ from sociarium.charters.charter import NONE, Charter
 from sociarium.charters.clauses import Clause
 from sociarium.charters.pacts import Pact, Pacts
 from sociarium.charters.speech import Letters, Speech
+from sociarium.core.actions import STAY
 from sociarium.core.environment import (
-    STAY,
     Environment,
     Social,
     Transition,
     View,
-    changed,
-    lawful,
-    settle,
+    compiled,
+    freeze_if,
+    mask_illegal,
 )
-from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.errors import BadArgument
+from sociarium.core.facets import ground_plan
+from sociarium.core.params import replace_parameters
 from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
@@ -46,12 +48,6 @@ class SocietyParams(eqx.Module):
 
     world: Any
     charter: Any
-
-    @property
-    def horizon(self) -> int:
-        """Steps of an episode: those of the world and those that are social only."""
-        social_only = getattr(self.charter, "deliberation", 0)
-        return int(getattr(self.world, "horizon", 1000)) + int(social_only)
 
 
 class SocietyState(eqx.Module):
@@ -83,9 +79,10 @@ class Society(Environment[SocietyState, SocietyParams]):
         if isinstance(world, Society):
             raise BadArgument("a society cannot be put under another charter; give its world")
         self.world, self.charter = world, charter.around(world)
-        self.players, self.map_shape, self.wraps = world.players, world.map_shape, world.wraps
-        self.draws, self.recipes, self.sources = world.draws, world.recipes, world.sources
-        self.cooperation, self.sheet = world.cooperation, _both(world.sheet, self.charter.sheet)
+        self.players, self.sheet = world.players, _both(world.sheet, self.charter.sheet)
+        self.plan = ground_plan(world)
+        inner = (lambda state: state.world), (lambda params: params.world)
+        self.facets = tuple(facet.around(*inner) for facet in world.facets)
         self.speech = Speech(self.players, self.charter.contacts, words, parallel_speech)
         self.clauses = tuple(clause.around(world) for clause in clauses)
         self.pacts = Pacts(world, drafts)
@@ -116,37 +113,14 @@ class Society(Environment[SocietyState, SocietyParams]):
                 contacts=len(self.charter.contacts),
                 lookouts=self.charter.lookouts,
                 seats=self.players,
-                far=max(self.map_shape),
+                far=max(self.plan.shape),
             ),
         )
 
-    def defaults(self) -> SocietyParams:
-        """The numbers of both rule sheets."""
-        return SocietyParams(self.world.params(), self.charter.defaults())
-
-    def changed(self, params: SocietyParams, **changes: Any) -> SocietyParams:
-        """The same numbers, some changed by the name they have in one of the rule sheets."""
-        parts: dict[str, dict[str, Any]] = {"world": {}, "charter": {}}
-        for name, value in changes.items():
-            parts[self._part(params, name)][name] = value
-        return SocietyParams(
-            changed(params.world, **parts["world"]), changed(params.charter, **parts["charter"])
-        )
-
-    def number(self, params: SocietyParams, name: str) -> Any:
-        """A number by the name it has in one of the rule sheets."""
-        return getattr(getattr(params, self._part(params, name)), name)
-
-    def _part(self, params: SocietyParams, name: str) -> str:
-        """Whose number it is: the world's, if both have one of this name."""
-        known = {
-            part: [field.name for field in dataclasses.fields(getattr(params, part))]
-            for part in ("world", "charter")
-        }
-        for part, names in known.items():
-            if name in names:
-                return part
-        raise UnknownName("parameter", name, (*known["world"], *known["charter"]))
+    def params(self, **changes: Any) -> SocietyParams:
+        """The numbers of both rule sheets, some changed by name; the world's come first."""
+        numbers = SocietyParams(self.world.params(), self.charter.defaults())
+        return replace_parameters(numbers, **changes)
 
     def reset(self, key: Key[Array, ""], params: SocietyParams) -> SocietyState:
         """The world as it starts without a charter, and the charter's own start."""
@@ -169,7 +143,7 @@ class Society(Environment[SocietyState, SocietyParams]):
     ) -> tuple[SocietyState, Transition]:
         """Social acts first, then the world unless it stands still, then what is shared."""
         k_act, k_turn = jax.random.split(jax.random.fold_in(key, SOCIAL_DRAWS))
-        actions = lawful(actions, self.legal(state, params))
+        actions = mask_illegal(actions, self.legal(state, params))
         deeds, uttered = self.speech.apart(actions, len(self.deeds))
         physical = jnp.where(deeds < len(self.world.actions), deeds, STAY)
         chosen = deeds - len(self.world.actions)
@@ -180,7 +154,7 @@ class Society(Environment[SocietyState, SocietyParams]):
         moved, happened = self.world.step(key, state.world, physical, params.world)
         paused = self.charter.paused(state.social, params.charter)
         if self.charter.pauses:
-            moved, happened = settle(paused, state.world, moved, happened)
+            moved, happened = freeze_if(paused, state.world, moved, happened)
         raw = Parts.of(happened.raw)
         distributed = self.charter.share(raw, structure, params.charter)
         structure = self.charter.reckon(raw, structure)
@@ -216,8 +190,8 @@ class Society(Environment[SocietyState, SocietyParams]):
         """The nearest players of each, as many as the charter lets it address."""
         if not self.charter.nearby:
             return jnp.zeros((self.players, 0), jnp.int32)
-        cell, _ = self.world.poses(world)
-        return contacts.nearest(cell, self.map_shape, self.wraps, self.charter.nearby)
+        cell, _ = self.plan.poses(world)
+        return contacts.nearest(cell, self.plan.shape, self.plan.wraps, self.charter.nearby)
 
     def legal(self, state: SocietyState, params: SocietyParams) -> Bool[Array, "players actions"]:
         """The world's where it moves, the charter's where they would do something, and words."""
@@ -240,6 +214,7 @@ class Society(Environment[SocietyState, SocietyParams]):
         return View(
             view.cells,
             view.own,
+            view.shared,
             Social(
                 own=jnp.concatenate([told.own, self.pacts.told(state.pact)], 1),
                 ties=jnp.concatenate(
@@ -276,11 +251,11 @@ class Society(Environment[SocietyState, SocietyParams]):
         """How far ahead and to the right each lookout stands, and how far it is turned."""
         if not self.charter.lookouts:
             return jnp.zeros((*whose.shape, 3), jnp.int16)
-        (rows, cols), (cell, heading) = self.map_shape, self.world.poses(state.world)
+        (rows, cols), (cell, heading) = self.plan.shape, self.plan.poses(state.world)
         row, col = cell // cols, cell % cols
         down = row[whose] - row[:, None]
         right = col[whose] - col[:, None]
-        if self.wraps:
+        if self.plan.wraps:
             down, right = turning.around(down, rows), turning.around(right, cols)
         facing = jnp.broadcast_to(heading[:, None], whose.shape)
         ahead, aside = turning.relative(down, right, facing)
@@ -320,26 +295,26 @@ class Society(Environment[SocietyState, SocietyParams]):
             **self.charter.gauges(state.social, params.charter),
         }
 
-    def poses(self, state: SocietyState) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
-        """Where everybody stands and faces in the world."""
-        return self.world.poses(state.world)
-
     def present(self, state: SocietyState) -> Bool[Array, " players"]:
         """Who is in play in the world; a charter only says whose turn it is."""
         return self.world.present(state.world)
 
-    def bounds(self) -> dict[str, Any]:
-        """The world's: a charter moves points, it makes none."""
-        return self.world.bounds()
+    def horizon(self, params: SocietyParams) -> Int[Array, ""]:
+        """Steps of the world, and those in which it stands still."""
+        return self.world.horizon(params.world) + self.charter.deliberation(params.charter)
 
-    def overview(self, state: SocietyState, params: SocietyParams) -> Scene:
-        """The world's whole map, and who is tied to whom."""
+    def scene(self, state: SocietyState, params: SocietyParams, player: int | None = None) -> Scene:
+        """What is seen of the world, and who is tied to whom, which everybody knows."""
+        world = self.world.scene(state.world, params.world, player)
         bonds = self.charter.bonds(state.social, params.charter)
-        bonds = dataclasses.replace(bonds, words=self.speech.words_of(state.said))
-        overview = self.world.overview(state.world, params.world)
         talked = int(state.social.clock) if self.charter.pauses else 0
+        levels = compiled(self, "gauges")(state, params) if player is None else {}
         return dataclasses.replace(
-            overview, bonds=bonds, clock=overview.clock + talked, horizon=params.horizon
+            world,
+            bonds=dataclasses.replace(bonds, words=self.speech.words_of(state.said)),
+            marks={name: float(level) for name, level in levels.items()},
+            clock=world.clock + talked,
+            horizon=int(self.horizon(params)),
         )
 
 

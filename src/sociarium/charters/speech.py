@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt8
 
-from sociarium.core.environment import STAY
+from sociarium.core.actions import STAY, ActionSpec
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
 from sociarium.core.patches import TO_ALL
@@ -44,7 +44,17 @@ class Speech:
         self.players, self.words, self.parallel = players, words, parallel and words > 0
         alone = len(contacts) > MOST_HEARERS or parallel
         hearers = ("all", *(() if alone else contacts))
-        said = tuple(f"say {word} to {to}" for to in hearers for word in range(words))
+        said = tuple(
+            ActionSpec(
+                f"say {word} to {to}",
+                "say",
+                f"{word} to {to}",
+                number=word,
+                sentence=f"say word {word} to {to}",
+            )
+            for to in hearers
+            for word in range(words)
+        )
         self.utterances = len(said)
         self.actions = () if self.parallel else said
         self.beside = said if self.parallel else ()
@@ -52,9 +62,10 @@ class Speech:
         codes = ("nothing", *(f"word {word}" for word in range(words)))
         self.tie_specs = (PlaneSpec("said", codes),) * bool(words)
 
-    def combined(self, deeds: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of all actions: deeds, and in parallel speech each of them with each word."""
-        return (*deeds, *(f"{deed}, {said}" for said in self.beside for deed in deeds))
+    def combined(self, deeds: tuple[ActionSpec, ...]) -> tuple[ActionSpec, ...]:
+        """All actions: deeds, and in parallel speech each of them with each word."""
+        both = (_while_saying(deed, said) for said in self.beside for deed in deeds)
+        return (*deeds, *both)
 
     def apart(
         self, actions: Int[Array, " players"], deeds: int
@@ -131,3 +142,15 @@ class Speech:
         to = said.to[whom]
         heard = ((to == ALL) | (to == seat)) & (whom != NOBODY) & (whom != seat)
         return jnp.where(heard, said.word[whom] + 1, 0).astype(jnp.uint8)[..., None]
+
+
+def _while_saying(deed: ActionSpec, said: ActionSpec) -> ActionSpec:
+    """An action that is done and said at once."""
+    return ActionSpec(
+        f"{deed.name}, {said.name}",
+        f"{deed.verb} and {said.verb}",
+        deed.object,
+        deed.direction,
+        said.number,
+        f"{deed.sentence} and {said.sentence}",
+    )

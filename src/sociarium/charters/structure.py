@@ -71,7 +71,7 @@ class Structure(Charter[State, Params]):
         self.own_specs = (PlaneSpec("structure", tuple(dict.fromkeys(self.kinds))),)
         group = ("none", *(f"group {number}" for number in range(GROUPS)))
         self.tie_specs = (
-            *(PlaneSpec(name, group, joins=True) for name in ("group", "other group")),
+            *(PlaneSpec(name, group, role="group") for name in ("group", "other group")),
             *(PlaneSpec(name, PERCENT) for name in ("share", "other share")),
             PlaneSpec("shows me", ("no", "yes")),
         )

@@ -14,6 +14,8 @@ from rich.table import Table
 import sociarium
 from sociarium.catalogue import find
 from sociarium.charters.society import SocietyParams
+from sociarium.core.actions import action_names
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.core.specs import SocialSpec
 from sociarium.players import roster
 from sociarium.views import terminal
@@ -49,7 +51,8 @@ class Info:
         console.print()
         console.print(terminal.text(env.scene(state, params)))
         spec = env.view_spec
-        console.print(f"\n[bold]Actions[/bold]  {', '.join(env.actions)}", highlight=False)
+        names = ", ".join(action_names(env.actions))
+        console.print(f"\n[bold]Actions[/bold]  {names}", highlight=False)
         console.print(
             f"[bold]View[/bold]     {spec.rows} x {spec.cols} cells, heading up, player at row "
             f"{spec.home[0]}, column {spec.home[1]}",
@@ -67,8 +70,9 @@ class Info:
         console.print(f"[bold]Events[/bold]   {events}", highlight=False)
         gauges = ", ".join(f"{gauge.name} ({gauge.meaning})" for gauge in env.gauge_specs)
         console.print(f"[bold]Gauges[/bold]   {gauges}", highlight=False)
-        if env.cooperation:
-            console.print(f"[bold]Coop.[/bold]    {env.cooperation.meaning}", highlight=False)
+        cooperation = find_facet(env, Cooperation)
+        if cooperation:
+            console.print(f"[bold]Coop.[/bold]    {cooperation.meaning}", highlight=False)
         scripts = ", ".join(roster.scripts(env))
         console.print(f"[bold]Scripts[/bold]  {scripts}\n", highlight=False)
         table = Table("parameter", "value", box=None)
@@ -115,7 +119,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         "players": env.players,
         "rules": env.sheet.rules,
         "departures": list(env.sheet.departures),
-        "actions": list(env.actions),
+        "actions": list(action_names(env.actions)),
         "view": {
             "rows": env.view_spec.rows,
             "cols": env.view_spec.cols,
@@ -126,7 +130,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         },
         "events": {event.name: event.sentence for event in env.event_specs},
         "gauges": {gauge.name: gauge.meaning for gauge in env.gauge_specs},
-        "cooperation": asdict(env.cooperation) if env.cooperation else None,
+        "cooperation": asdict(env.facet(Cooperation)) if env.has(Cooperation) else None,
         "scripts": {
             name: (inspect.getdoc(script) or "").partition("\n")[0]
             for name, script in roster.scripts(env).items()

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sociarium.catalogue import Entry, charters, make, worlds
+from sociarium.core.actions import action_names
 
 WIDTH = 27  # of the longest id
 
@@ -52,7 +53,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "players": entry.players,
-        "actions": list(make(entry.id).actions),
+        "actions": list(action_names(make(entry.id).actions)),
         "paper": entry.paper,
         "charter": entry.charter,
         "summary": entry.summary,

@@ -112,7 +112,7 @@ def conclude(match: Match, folder: MatchFolder | None) -> None:
     how = f"ended by {match.ended}" if match.ended else "stopped"
     console.print(f"{match.env.id}: {match.step} steps, {how}")
     raw, left = match.raw_returns, match.reward_returns
-    for seat, chair in enumerate(match.table.chairs):
+    for seat, chair in enumerate(match.runner.chairs):
         one = match.guests.get(seat)
         asked = f"  {one.decisions} decisions" if one else ""
         failed = f", failed: {_counts(one.failures)}" if one and one.failures else ""

@@ -11,6 +11,7 @@ from rich.table import Table
 from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
+from sociarium.core.facets import Cooperation
 from sociarium.evaluation.lineups import seat_string
 from sociarium.evaluation.measures import Measures, measure
 from sociarium.metrics.bootstrap import Estimate
@@ -43,9 +44,9 @@ class Measure:
         console.print(_kinds(measures), highlight=False)
         if measures.jobs:
             console.print(_jobs(measures), highlight=False)
-        if env.cooperation is not None:
+        if env.has(Cooperation):
             console.print(
-                f"\nCooperation: {env.cooperation.meaning}.", style="dim", highlight=False
+                f"\nCooperation: {env.facet(Cooperation).meaning}.", style="dim", highlight=False
             )
 
     def _row(self, env: Any, lineup: Any, measures: Measures) -> dict[str, Any]:

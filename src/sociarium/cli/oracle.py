@@ -12,6 +12,7 @@ from sociarium import catalogue
 from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.progress import progress as shown
 from sociarium.core.errors import BadArgument
+from sociarium.core.facets import Bounds
 from sociarium.core.recipes import Bound
 from sociarium.evaluation.measures import played
 from sociarium.evaluation.progress import Progress, progress
@@ -32,10 +33,11 @@ class Oracle:
         if self.episodes < 1:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
         world = catalogue.make(self.world)
-        bounds = world.bounds()
-        if not bounds:
-            known = [e.family for e in catalogue.WORLDS if e.kind == "frontier"]
-            raise BadArgument(f"{self.world} has no known bound; these have: {', '.join(known)}")
+        if not world.has(Bounds):
+            every = (catalogue.make(entry.id) for entry in catalogue.WORLDS)
+            known = ", ".join(env.id for env in every if env.has(Bounds))
+            raise BadArgument(f"{self.world} has no known bound; these have: {known}")
+        bounds = dict(world.facet(Bounds).of(world.params(), self.seed))
         reached = self._played(world.players) if self.seats else None
         if self.json:
             row: dict[str, Any] = {"env": catalogue.full_name(self.world)}

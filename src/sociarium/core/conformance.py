@@ -13,9 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sociarium.core import random
-from sociarium.core.environment import STAY, Environment, horizon
+from sociarium.core import facet_clauses, random
+from sociarium.core.actions import STAY, action_names
+from sociarium.core.environment import Environment
 from sociarium.core.errors import ContractBroken, UnknownName
+from sociarium.core.facets import Board
 
 PART = 40  # steps that one program plays; the parts make up the episode
 
@@ -23,9 +25,11 @@ CLAUSES = {
     "names": "Action 0 is `stay`; actions, planes, ties, events and gauges have distinct names.",
     "fixed shapes": "A step keeps the structure, shapes and types of the state.",
     "declared events": "A transition holds exactly the declared events, with seats in range.",
-    "known cooperation": "Cooperation, where it is defined, is made of declared events.",
+    "known causes": "What can cause an event is something that players can do.",
+    "facets": "Every facet that is declared holds what it declares.",
     "declared gauges": "Gauges are exactly the declared ones, and finite.",
     "view in spec": "Views have the declared shape and every code and number is in its range.",
+    "shared is equal": "All who are present see the same shared numbers.",
     "out of play": "Who is out of play sees code 0 everywhere in its window.",
     "stay is legal": "Everybody may always stay, so no row of `legal` is empty.",
     "illegal is stay": "An illegal action does what `stay` does.",
@@ -121,7 +125,8 @@ def examine(
             raise UnknownName("clause", name, tuple(CLAUSES))
     tell("playing")
     params = env.params()
-    parts = _episode(env, params, random.key(seed), horizon(params) if steps is None else steps)
+    steps = int(env.horizon(params)) if steps is None else steps
+    parts = _episode(env, params, random.key(seed), steps)
     opening = next(parts)
     found: dict[str, str] = {}
     for clause, test in _AT_THE_START.items():
@@ -206,10 +211,11 @@ def _plain(leaf: Any) -> np.ndarray:
 
 def _names(play: Play) -> str:
     env, social = play.env, play.env.view_spec.social
-    if env.actions[STAY] != "stay":
-        return f"action 0 is {env.actions[0]!r}"
+    if (stay := env.actions[STAY]).name != "stay" or stay.verb != "stay":
+        return f"action 0 is {stay.name!r}"
     for what, names in (
-        ("actions", env.actions),
+        ("actions", action_names(env.actions)),
+        ("meanings of actions", [(a.verb, a.object, a.direction, a.number) for a in env.actions]),
         ("planes", [plane.name for plane in env.view_spec.planes]),
         ("ties", [plane.name for plane in social.ties] if social else []),
         ("events", [spec.name for spec in env.event_specs]),
@@ -236,17 +242,33 @@ def _declared_events(play: Play) -> str:
     for spec in play.env.event_specs:
         kind = play.transitions.events[spec.name]
         mask, other = np.asarray(kind.mask), np.asarray(kind.other)
-        if spec.axis != "place" and mask.shape[1:] != (play.env.players,):
-            return f"{spec.name} runs over {mask.shape[1:]}, not over {play.env.players} players"
+        slots = (spec.slots,) if spec.slots > 1 else ()
+        expected = (mask.shape[1] if spec.axis == "place" else play.env.players, *slots)
+        if mask.shape[1:] != expected:
+            return f"{spec.name} runs over {mask.shape[1:]}, not over {expected}"
         if ((other[mask] < -1) | (other[mask] >= play.env.players)).any():
             return f"{spec.name} names seats outside 0..{play.env.players - 1}"
     return ""
 
 
-def _known_cooperation(play: Play) -> str:
-    spec, declared = play.env.cooperation, {spec.name for spec in play.env.event_specs}
-    unknown = {*spec.acts, *spec.refusals} - declared if spec else set()
-    return f"no event is called {', '.join(sorted(unknown))}" if unknown else ""
+def _known_causes(play: Play) -> str:
+    verbs = {action.verb for action in play.env.actions}
+    for spec in play.env.event_specs:
+        unknown = set(spec.causes) - verbs
+        if unknown:
+            return f"{spec.name} is caused by {', '.join(sorted(unknown))}, which nobody can do"
+    return ""
+
+
+def _facets(play: Play) -> str:
+    states = jax.tree.map(jnp.asarray, play.after)
+    for facet in play.env.facets:
+        if type(facet) in facet_clauses.CLAUSES:
+            clause = facet_clauses.CLAUSES[type(facet)]
+            found = clause(play.env, play.params, states, play.views, np.asarray(play.present))
+            if found:
+                return f"{type(facet).__name__}: {found}"
+    return ""
 
 
 def _declared_gauges(play: Play) -> str:
@@ -262,20 +284,32 @@ def _declared_gauges(play: Play) -> str:
 
 def _view_in_spec(play: Play) -> str:
     env, spec = play.env, play.env.view_spec
-    cells, own = np.asarray(play.views.cells), np.asarray(play.views.own)
+    cells = np.asarray(play.views.cells)
     expected = (env.players, len(spec.planes), spec.rows, spec.cols)
     if cells.shape[1:] != expected or cells.dtype != np.uint8:
         return f"cells are {cells.dtype}{cells.shape[1:]}, declared uint8{expected}"
-    if own.shape[1:] != (env.players, len(spec.own)) or own.dtype != np.int16:
-        return f"own numbers are {own.dtype}{own.shape[1:]}"
     for index, plane in enumerate(spec.planes):
         if cells[:, :, index].max() >= len(plane.codes):
             return f"plane {plane.name} shows code {cells[:, :, index].max()} of {plane.codes}"
-    for index, number in enumerate(spec.own):
-        low, high = own[..., index].min(), own[..., index].max()
-        if low < number.low or high > number.high:
-            return f"{number.name} ranges over {low}..{high}, declared {number.low}..{number.high}"
+    for name, declared in (("own", spec.own), ("shared", spec.shared)):
+        numbers = np.asarray(getattr(play.views, name))
+        if numbers.shape[1:] != (env.players, len(declared)) or numbers.dtype != np.int16:
+            return f"{name} numbers are {numbers.dtype}{numbers.shape[1:]}"
+        for index, number in enumerate(declared):
+            low, high = numbers[..., index].min(), numbers[..., index].max()
+            if low < number.low or high > number.high:
+                allowed = f"{number.low}..{number.high}"
+                return f"{number.name} ranges over {low}..{high}, declared {allowed}"
     return _social_in_spec(play)
+
+
+def _shared_is_equal(play: Play) -> str:
+    """All who are present see the same shared numbers."""
+    shared, present = np.asarray(play.views.shared), np.asarray(play.present)
+    for step, (numbers, here) in enumerate(zip(shared, present, strict=True)):
+        if len(np.unique(numbers[here], axis=0)) > 1:
+            return f"players see different shared numbers after step {play.number + step + 1}"
+    return ""
 
 
 def _social_in_spec(play: Play) -> str:
@@ -384,7 +418,7 @@ def _time_outs_truncate(play: Play) -> str:
     if (play.transitions.terminated & play.transitions.truncated).any():
         return "a step is both terminated and truncated"
     last = play.number + len(play.actions)
-    if last >= horizon(play.params) and not play.ended:
+    if last >= int(play.env.horizon(play.params)) and not play.ended:
         return f"the episode goes on after its horizon of {last} steps"
     return ""
 
@@ -415,17 +449,20 @@ def _params_are_leaves(play: Play) -> str:
 
 def _one_window(play: Play) -> str:
     spec = play.env.view_spec
+    if not play.env.has(Board):
+        return ""
     last, view = _step_of((play.after, play.views), -1)
-    last = jax.tree.map(jnp.asarray, last)
+    last, cells = jax.tree.map(jnp.asarray, last), np.asarray(view.cells)
     for player in range(min(play.env.players, 3)):
         scene = play.env.scene(last, play.params, player=player)
-        if not np.array_equal(scene.ground, np.asarray(view.cells)[player, spec.plane("ground")]):
-            return f"player {player} sees other ground in its scene than in its view"
-        seen = int((np.asarray(view.cells)[player, spec.plane("occupant")] > 0).sum())
-        if seen != len(scene.bodies):
-            return (
-                f"player {player} sees {seen} players in its view, {len(scene.bodies)} in its scene"
-            )
+        for plane in spec.with_role("ground"):
+            if not np.array_equal(scene.ground, cells[player, plane]):
+                return f"player {player} sees other ground in its scene than in its view"
+        for plane in spec.with_role("occupant"):
+            seen = int((cells[player, plane] > 0).sum())
+            if seen != len(scene.bodies):
+                shown = len(scene.bodies)
+                return f"player {player} sees {seen} players in its view, {shown} in its scene"
     return ""
 
 
@@ -453,7 +490,8 @@ def _step_of(tree: Any, step: int) -> Any:
 _AT_THE_START = {
     "names": _names,
     "fixed shapes": _fixed_shapes,
-    "known cooperation": _known_cooperation,
+    "known causes": _known_causes,
+    "facets": _facets,
     "illegal is stay": _illegal_is_stay,
     "out of range is stay": _out_of_range_is_stay,
     "jit equals eager": _jit_equals_eager,
@@ -468,6 +506,7 @@ _AT_EVERY_STEP = {
     "declared events": _declared_events,
     "declared gauges": _declared_gauges,
     "view in spec": _view_in_spec,
+    "shared is equal": _shared_is_equal,
     "out of play": _out_of_play,
     "stay is legal": _stay_is_legal,
     "time-outs truncate": _time_outs_truncate,

@@ -5,46 +5,29 @@ is a constructor argument; every other number is a leaf of `Params` and can be s
 """
 
 import abc
-import dataclasses
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
-from sociarium.core.errors import UnknownName
+from sociarium.core.actions import STAY, ActionSpec
+from sociarium.core.errors import MissingFacet
 from sociarium.core.events import Events
-from sociarium.core.recipes import Bound, RecipeSpec
+from sociarium.core.facets import Facet, OneFacet
+from sociarium.core.identity import ByArguments
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene, through_eyes_of
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec, ViewSpec
+from sociarium.core.specs import EventSpec, GaugeSpec, ViewSpec
 
-STAY = 0  # action 0 is `stay` in every world
+COMPILED = 256  # functions of environments that are remembered
 
 Params = TypeVar("Params")
 State = TypeVar("State")
-
-
-def changed(params: Any, **changes: Any) -> Any:
-    """The same parameters with some leaves replaced; each keeps its type."""
-    known = tuple(field.name for field in dataclasses.fields(params))
-    for name in changes:
-        if name not in known:
-            raise UnknownName("parameter", name, known)
-    cast = {
-        name: jax.tree.map(lambda old, new: jnp.asarray(new, old.dtype), getattr(params, name), new)
-        for name, new in changes.items()
-    }
-    return dataclasses.replace(params, **cast)
-
-
-def horizon(params: Any) -> int:
-    """The steps of a whole episode: the world's horizon, or 1000 where it has none."""
-    return int(getattr(params, "horizon", 1000))
 
 
 class Social(eqx.Module):
@@ -62,11 +45,32 @@ class Social(eqx.Module):
 
 
 class View(eqx.Module):
-    """What each player sees: small codes in a window, private numbers, and its society."""
+    """What each player sees: small codes in a window, its own private numbers, and its society.
+
+    `shared` are public numbers, equal for all who are present, such as open orders with the time
+    left for them.
+    """
 
     cells: UInt8[Array, "*batch players planes rows cols"]
     own: Int16[Array, "*batch players own"]
-    social: Social | None = None
+    shared: Int16[Array, "*batch players shared"]
+    social: Social | None
+
+    def __init__(
+        self,
+        cells: UInt8[Array, "*batch players planes rows cols"],
+        own: Int16[Array, "*batch players own"],
+        shared: Int16[Array, "*batch players shared"] | None = None,
+        social: Social | None = None,
+    ) -> None:
+        """Nothing is shared unless it is given."""
+        self.cells, self.own, self.social = cells, own, social
+        self.shared = jnp.zeros((*own.shape[:-1], 0), jnp.int16) if shared is None else shared
+
+    @property
+    def numbers(self) -> Int16[Array, "*batch numbers"]:
+        """One's own numbers, then those that all share."""
+        return jnp.concatenate([self.own, self.shared], -1) if self.shared.shape[-1] else self.own
 
 
 class Transition(eqx.Module):
@@ -84,7 +88,7 @@ class Transition(eqx.Module):
     events: Events
 
 
-def paid(
+def bare_transition(
     reward: Float[Array, " players"], truncated: Bool[Array, ""], events: Events
 ) -> Transition:
     """The transition of a bare world, which keeps what it pays and ends only by time-out."""
@@ -98,7 +102,7 @@ def paid(
     )
 
 
-def lawful(
+def mask_illegal(
     actions: Int[Array, " players"], legal: Bool[Array, "players actions"]
 ) -> Int[Array, " players"]:
     """The actions with every one that is illegal or out of range replaced by `stay`."""
@@ -107,7 +111,7 @@ def lawful(
     return jnp.where(allowed, known, STAY)
 
 
-def settle(
+def freeze_if(
     paused: Bool[Array, ""], before: Any, after: Any, transition: Transition
 ) -> tuple[Any, Transition]:
     """A step that only counts unless `paused`: then the old state, no pay, no events, no end."""
@@ -126,40 +130,24 @@ def settle(
     )
 
 
-class Environment(abc.ABC, Generic[State, Params]):
-    """A world, or a world under a charter."""
+class Environment(ByArguments, abc.ABC, Generic[State, Params]):
+    """A world, or a world under a charter. What only some have are its facets.
 
-    sheet: RuleSheet
-    event_specs: tuple[EventSpec, ...]
-    gauge_specs: tuple[GaugeSpec, ...]
-    cooperation: CooperationSpec | None = None
-    recipes: tuple[RecipeSpec, ...] = ()  # hidden rules, disclosed as `knowledge`
-    sources: Mapping[str, tuple[str, ...]] = MappingProxyType(
-        {}
-    )  # what lies about: tools to see it
+    Environments of one class that were made with equal arguments are equal.
+    """
+
     id: str = ""
     players: int
-    actions: tuple[str, ...]
+    sheet: RuleSheet
+    actions: tuple[ActionSpec, ...]
     view_spec: ViewSpec
-    map_shape: tuple[int, int]
-    wraps: bool = False  # whether the map goes on at the opposite side
-    draws: int  # random words that one step of the rules cannot do without; sizes the bare engine
+    event_specs: tuple[EventSpec, ...]
+    gauge_specs: tuple[GaugeSpec, ...]
+    facets: tuple[Facet, ...] = ()
 
     @abc.abstractmethod
-    def defaults(self) -> Params:
-        """The numbers of the rule sheet."""
-
     def params(self, **changes: Any) -> Params:
         """The numbers of the rule sheet, with some of them changed by name."""
-        return self.changed(self.defaults(), **changes)
-
-    def changed(self, params: Params, **changes: Any) -> Params:
-        """The same numbers with some of them changed by name."""
-        return changed(params, **changes)
-
-    def number(self, params: Params, name: str) -> Any:
-        """A number by its name."""
-        return getattr(params, name)
 
     @abc.abstractmethod
     def reset(self, key: Key[Array, ""], params: Params) -> State:
@@ -183,42 +171,44 @@ class Environment(abc.ABC, Generic[State, Params]):
     def gauges(self, state: State, params: Params) -> dict[str, Float[Array, ""]]:
         """Levels, one for each gauge spec."""
 
-    @abc.abstractmethod
-    def overview(self, state: State, params: Params) -> Scene:
-        """The whole map as plain NumPy, north up."""
-
-    def compiled(self, method: str) -> Callable[..., Any]:
-        """One of the environment's own methods, compiled on first use and kept."""
-        kept = f"_compiled_{method}"
-        if not hasattr(self, kept):
-            setattr(self, kept, jax.jit(getattr(self, method)))
-        return getattr(self, kept)
-
-    def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
-        """The whole map, or exactly the cells in one player's view."""
-        levels = self.compiled("gauges")(state, params)
-        marks = {name: float(level) for name, level in levels.items()}
-        overview = dataclasses.replace(self.overview(state, params), marks=marks)
-        if player is None:
-            return overview
-        view = jax.tree.map(np.asarray, self.compiled("observe")(state, params))
-        return through_eyes_of(
-            player, view.cells[player], view.own[player], self.view_spec, overview
-        )
-
-    def poses(self, state: State) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
-        """Where everybody stands (beyond the last cell if out of play) and faces (0 if nowhere)."""
-        place: Any = state
-        return place.body, getattr(place, "heading", jnp.zeros_like(place.body))
-
     def present(self, state: State) -> Bool[Array, " players"]:
         """Who is in play, whether it is their turn or not: everybody, unless overridden."""
         return jnp.ones(self.players, bool)
 
-    def bounds(self) -> dict[str, Bound]:
-        """What all players together can earn at most in an episode, by name, where it is known."""
-        return {}
+    def horizon(self, params: Params) -> Int[Array, ""]:
+        """The most steps of an episode: the number of that name in the rule sheet."""
+        numbers: Any = params
+        return numbers.horizon
 
-    def action(self, name: str) -> int:
-        """The number of a named action."""
-        return self.actions.index(name)
+    @abc.abstractmethod
+    def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
+        """All that can be seen, or exactly what one player sees, as plain values."""
+
+    def has(self, kind: type[Facet]) -> bool:
+        """Whether it has a facet of this kind."""
+        return any(isinstance(facet, kind) for facet in self.facets)
+
+    def facet(self, kind: type[OneFacet]) -> OneFacet:
+        """Its facet of this kind."""
+        for facet in self.facets:
+            if isinstance(facet, kind):
+                return facet
+        there = tuple(type(facet).__name__ for facet in self.facets)
+        raise MissingFacet(self.id or type(self).__name__, kind.__name__, there)
+
+
+@lru_cache(maxsize=COMPILED)
+def compiled(env: Environment[Any, Any], method: str) -> Callable[..., Any]:
+    """One of an environment's own functions, compiled on first use and kept for equal ones."""
+    return jax.jit(getattr(env, method))
+
+
+def frame(
+    env: Environment[Any, Any], whole: Scene, state: Any, params: Any, player: int | None
+) -> Scene:
+    """The whole scene with the gauges as marks, or the part of it that one player sees."""
+    if player is not None:
+        view = jax.device_get(compiled(env, "observe")(state, params))
+        return through_eyes_of(player, view.cells[player], view.own[player], env.view_spec, whole)
+    levels = compiled(env, "gauges")(state, params)
+    return replace(whole, marks={name: float(level) for name, level in levels.items()})

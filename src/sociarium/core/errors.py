@@ -28,6 +28,13 @@ class BadArgument(SociariumError):
     """A constructor or command argument is out of its range."""
 
 
+class MissingFacet(SociariumError):
+    """An environment does not have what is asked of it; the message names what it has."""
+
+    def __init__(self, env: str, facet: str, there: tuple[str, ...]) -> None:
+        super().__init__(f"{env} has no facet {facet}; it has {', '.join(there) or 'none'}")
+
+
 class ContractBroken(SociariumError):
     """An environment fails the public conformance suite; the message names the clause."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,23 +15,26 @@ from sociarium.core.specs import EventSpec
 
 
 class Event(eqx.Module):
-    """One kind of event over players or places; entries where `mask` is False mean nothing."""
+    """One kind of event over players or places; entries where `mask` is False mean nothing.
 
-    mask: Bool[Array, "*batch entries"]
-    other: Int[Array, "*batch entries"]
-    cell: Int[Array, "*batch entries"]
-    value: Float[Array, "*batch entries"]
+    With several slots for each player or place, these are the last axis.
+    """
+
+    mask: Bool[Array, "*entries"]
+    other: Int[Array, "*entries"]
+    cell: Int[Array, "*entries"]
+    value: Float[Array, "*entries"]
 
 
 Events = dict[str, Event]
 
 
 def event(
-    mask: Bool[Array, " entries"],
+    mask: Bool[Array, "*entries"],
     *,
-    other: Int[Array, " entries"] | None = None,
-    cell: Int[Array, " entries"] | None = None,
-    value: Float[Array, " entries"] | None = None,
+    other: Int[Array, "*entries"] | None = None,
+    cell: Int[Array, "*entries"] | None = None,
+    value: Float[Array, "*entries"] | None = None,
 ) -> Event:
     """An event with nobody else involved (-1), no cell (-1) and value 1 unless given."""
     nothing = jnp.full(mask.shape, -1, jnp.int32)
@@ -44,23 +48,22 @@ def event(
 
 def counts(kind: Event, spec: EventSpec, players: int) -> Int[Array, " players"]:
     """How often each player did it in this step; nobody did what happens to places."""
-    if spec.axis == "actor":
-        return kind.mask.astype(jnp.int32)
-    doer = jnp.where(kind.mask & (kind.other >= 0), kind.other, players)
-    if spec.axis == "place":
-        doer = jnp.full_like(doer, players)
-    return jnp.zeros(players + 1, jnp.int32).at[doer].add(1)[:players]
+    return _by_actor(kind, spec, kind.mask.astype(jnp.int32), players)
 
 
 def worth(kind: Event, spec: EventSpec, players: int) -> Float[Array, " players"]:
     """The value of what each player did in this step; nobody did what happens to places."""
-    value = jnp.where(kind.mask, kind.value, 0)
+    return _by_actor(kind, spec, jnp.where(kind.mask, kind.value, 0), players)
+
+
+def _by_actor(kind: Event, spec: EventSpec, amount: Array, players: int) -> Array:
+    """The sum of each player's entries."""
     if spec.axis == "actor":
-        return value
+        return amount.reshape(players, -1).sum(1) if spec.slots > 1 else amount
     if spec.axis == "place":
-        return jnp.zeros(players)
+        return jnp.zeros(players, amount.dtype)
     doer = jnp.where(kind.other >= 0, kind.other, players)
-    return jnp.zeros(players).at[doer].add(value, mode="drop")
+    return jnp.zeros(players, amount.dtype).at[doer].add(amount, mode="drop")
 
 
 class Row(NamedTuple):
@@ -80,11 +83,11 @@ class EventTable:
     """What happened in many steps, in columns of equal length.
 
     Rows are in the order of their steps, within a step in that of the specs, then by whom or what
-    they are about. `kind` numbers `kinds`; -1 stands where there is no actor, target or place.
+    they are about. `kind` numbers `specs`; -1 stands where there is no actor, target or place.
     Metrics read the columns; iterating gives one `Row` after another.
     """
 
-    kinds: tuple[str, ...]
+    specs: tuple[EventSpec, ...]
     step: Int[np.ndarray, " rows"]
     kind: Int[np.ndarray, " rows"]
     actor: Int[np.ndarray, " rows"]
@@ -94,38 +97,67 @@ class EventTable:
     value: Float[np.ndarray, " rows"]
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Row], kinds: Sequence[str]) -> "EventTable":
+    def of_rows(cls, rows: Iterable[Row], specs: Sequence[EventSpec]) -> "EventTable":
         """A table with these rows."""
+        kinds = [spec.name for spec in specs]
         step, kind, *places, value = zip(*rows, strict=True) if (rows := tuple(rows)) else [()] * 7
         numbers = [step, [kinds.index(name) for name in kind], *places]
         columns = [*(np.array(x, np.int32) for x in numbers), np.array(value, np.float32)]
-        return cls(tuple(kinds), *columns)
+        return cls(tuple(specs), *columns)
 
     @classmethod
     def joined(cls, tables: Sequence["EventTable"]) -> "EventTable":
-        """One table after the other; all have the same kinds."""
+        """One table after the other; all have the same specs."""
         together = zip(*(table.columns.values() for table in tables), strict=True)
-        return cls(tables[0].kinds, *map(np.concatenate, together))
+        return cls(tables[0].specs, *map(np.concatenate, together))
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
         """The columns by name; `kind` as numbers."""
         return {name: getattr(self, name) for name in Row._fields}
 
-    def where(self, chosen: Bool[np.ndarray, " rows"]) -> "EventTable":
+    def where(self, chosen: Bool[np.ndarray, " rows"] | Int[np.ndarray, " some"]) -> "EventTable":
         """The chosen rows."""
-        return EventTable(self.kinds, *(column[chosen] for column in self.columns.values()))
+        return EventTable(self.specs, *(column[chosen] for column in self.columns.values()))
 
     def of(self, *names: str) -> "EventTable":
         """The rows of these kinds; a kind that the world does not know has none."""
-        numbers = [number for number, name in enumerate(self.kinds) if name in names]
-        return self.where(np.isin(self.kind, numbers))
+        return self.where(self.places(*names))
 
-    def by_actor(self, players: int, values: bool = False) -> np.ndarray:
-        """How many rows each player is the actor of, or the sum of their values."""
-        done, total = self.actor >= 0, np.zeros(players, np.float64 if values else np.int64)
-        np.add.at(total, self.actor[done], self.value[done] if values else 1)
+    def kinds_with_role(self, role: str) -> tuple[str, ...]:
+        """The names of all kinds with this role."""
+        return tuple(spec.name for spec in self.specs if spec.role == role)
+
+    def places(self, *names: str) -> Int[np.ndarray, " some"]:
+        """Where rows of these kinds are, in order."""
+        numbers = [number for number, spec in enumerate(self.specs) if spec.name in names]
+        if len(numbers) == 1:
+            return np.flatnonzero(self.kind == numbers[0])
+        return np.flatnonzero(np.isin(self.kind, numbers))
+
+    def by_actor(self, players: int, *names: str, values: bool = False) -> np.ndarray:
+        """How many rows of these kinds each player is the actor of, or the sum of their values."""
+        table = self._summed(players, values)
+        total = np.zeros(players, table.dtype)
+        for number, spec in enumerate(self.specs):
+            if spec.name in names:
+                total += table[number]
         return total
+
+    def _summed(self, players: int, values: bool) -> np.ndarray:
+        """How many rows, or how much in them, for each kind and actor; worked out once."""
+        if (players, values) not in self._sums:
+            if players not in self._sums:
+                self._sums[players] = self.kind * np.int32(players + 1) + self.actor + np.int32(1)
+            size = len(self.specs) * (players + 1)
+            total = np.bincount(self._sums[players], self.value if values else None, size)
+            total = total.reshape(len(self.specs), players + 1)[:, 1:]
+            self._sums[players, values] = total.astype(np.float64) if values else total
+        return self._sums[players, values]
+
+    @cached_property
+    def _sums(self) -> dict[Any, np.ndarray]:
+        return {}
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each row and the names of the kinds."""
@@ -133,7 +165,7 @@ class EventTable:
             import pandas
         except ImportError:
             raise MissingExtra("pandas", "frames") from None
-        kind = pandas.Categorical.from_codes(self.kind, self.kinds)
+        kind = pandas.Categorical.from_codes(self.kind, [spec.name for spec in self.specs])
         return pandas.DataFrame({**self.columns, "kind": kind})
 
     def __len__(self) -> int:
@@ -141,7 +173,7 @@ class EventTable:
 
     def __iter__(self) -> Iterator[Row]:
         columns = {name: column.tolist() for name, column in self.columns.items()}
-        columns["kind"] = [self.kinds[number] for number in columns["kind"]]
+        columns["kind"] = [self.specs[number].name for number in columns["kind"]]
         return map(Row, *columns.values())
 
     def __eq__(self, other: object) -> bool:
@@ -158,11 +190,15 @@ def table(
     parts: list[tuple[np.ndarray, ...]] = [NO_ROWS]
     for number, spec in enumerate(specs):
         kind = events[spec.name]
-        time, entry = np.nonzero(np.atleast_2d(kind.mask))
-        if not len(time):
+        slots = (spec.slots,) if spec.slots > 1 else ()
+        within = np.ndim(kind.mask) - len(slots) == 2  # whether there is a time axis
+        at = np.nonzero(np.asarray(kind.mask) if within else np.asarray(kind.mask)[None])
+        if not len(at[0]):
             continue
+        time, entry = at[:2]
         other, cell, value = (
-            np.atleast_2d(x)[time, entry] for x in (kind.other, kind.cell, kind.value)
+            (np.asarray(x) if within else np.asarray(x)[None])[at]
+            for x in (kind.other, kind.cell, kind.value)
         )
         nobody = np.full_like(other, -1)
         actor, target = {
@@ -175,7 +211,7 @@ def table(
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     columns = [column[order].astype(np.int32) for column in columns[:-1]] + [columns[-1][order]]
-    return EventTable(tuple(spec.name for spec in specs), *columns)
+    return EventTable(tuple(specs), *columns)
 
 
 def sentence(row: Row, specs: Sequence[EventSpec], names: Sequence[str]) -> str:

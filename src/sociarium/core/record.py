@@ -35,6 +35,7 @@ from sociarium.core.patches import (
     Message,
     Patch,
 )
+from sociarium.core.world_files import WORLD_FILES
 
 FORMAT = 2
 MAGIC = b"sociarium episode\n"
@@ -149,16 +150,16 @@ def plain_name(world: str) -> str:
     return re.split(r"[?+]", world)[0]
 
 
-def own_task(world: str) -> str:
-    """What the file of a world of one's own is called beside its episode; nothing for others."""
+def file_beside(world: str) -> str:
+    """What the file that describes a world is called beside its episode; nothing for others."""
     suffix = Path(plain_name(world)).suffix
-    return f"task{suffix}" if suffix in (".toml", ".json") else ""
+    return f"world{suffix}" if suffix in WORLD_FILES else ""
 
 
 def told_as(world: str) -> str:
     """A world's name as an episode has it: without the place of a file on this machine."""
     base = plain_name(world)
-    return (own_task(world) or base) + world.removeprefix(base)
+    return (file_beside(world) or base) + world.removeprefix(base)
 
 
 def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds: int) -> Record:

@@ -7,20 +7,37 @@ import numpy as np
 
 from sociarium.core.specs import ViewSpec
 
-HEADINGS = ("north", "east", "south", "west")
-
 
 @dataclass(frozen=True)
 class Body:
-    """A player that can be seen: its seat, place and heading (0..3 as north, east, south, west).
+    """A player that can be seen: its seat, place and heading (an index of `actions.COMPASS`).
 
-    The seat is -1 where a view does not tell it.
+    The seat is -1 where a view does not tell it; `holds` are things in its hands.
     """
 
     seat: int
     row: int
     col: int
     heading: int
+    holds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A named station in a scene without a board: for how many more steps it is at work."""
+
+    name: str
+    busy: int = 0
+    capacity: int = 0  # players, 0 where there is no limit
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the panel that everybody sees, such as an open order; `left` of `whole` steps."""
+
+    name: str
+    left: int = 0
+    whole: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,10 @@ class Scene:
     ground, later ones on earlier ones, where a cell can hold more than its tile tells.
     `holdings` are the units of every kind, held or not, of each seat, where players hold any; one
     player's window has none but its own, among its `private` numbers. `bonds` are those of a
-    society, which everybody knows.
+    society, which everybody knows. `shared` are the lines of a panel that everybody sees.
+
+    In a scene without a board the one row of `ground` has a cell for each of `places`, at which
+    there can be several bodies.
     """
 
     ground: np.ndarray
@@ -89,6 +109,8 @@ class Scene:
     things: tuple[Thing, ...] = ()
     holdings: tuple[dict[str, int], ...] = ()
     bonds: Bonds | None = None
+    places: tuple[Place, ...] = ()
+    shared: tuple[Entry, ...] = ()
 
     def with_ground(self, ground: np.ndarray) -> "Scene":
         """The same scene with other tiles, given cell by cell."""
@@ -103,42 +125,43 @@ def through_eyes_of(
     player: int, cells: np.ndarray, own: np.ndarray, spec: ViewSpec, overview: Scene
 ) -> Scene:
     """The scene in one player's window, decoded from the very codes a policy would read."""
-    occupant, seat = cells[spec.plane("occupant")], cells[spec.plane("seat")]
-    beam = cells[spec.plane("beam")] if spec.has("beam") else np.zeros_like(occupant)
-    lights = spec.planes[spec.plane("beam")].codes if spec.has("beam") else ("none",)
+    ground, occupant, seat, light = (
+        next(iter(spec.with_role(role)), None) for role in ("ground", "occupant", "seat", "light")
+    )
+    nothing = np.zeros((spec.rows, spec.cols), np.uint8)
+    layer = lambda plane: nothing if plane is None else cells[plane]  # noqa: E731
     bodies = tuple(
         Body(
-            seat=player if code == 1 else int(seat[row, col]) - 1 if spec.seats_named else -1,
-            row=int(row),
-            col=int(col),
+            seat=player if code == 1 else int(layer(seat)[at]) - 1 if spec.seats_named else -1,
+            row=int(at[0]),
+            col=int(at[1]),
             heading=0 if code == 1 else int(code) - 2,
         )
-        for (row, col), code in np.ndenumerate(occupant)
+        for at, code in np.ndenumerate(layer(occupant))
         if code
     )
-    ground = spec.planes[spec.plane("ground")]
-    whole = {thing.name: thing for thing in overview.things}
+    known = {thing.name: thing for thing in overview.things}
     things = tuple(
-        replace(whole[plane.name], row=row, col=col, units=units)
-        if plane.counts
-        else replace(whole[plane.codes[units]], row=row, col=col)
-        for plane, layer in zip(spec.planes, cells.tolist(), strict=True)
-        if plane.name not in ("ground", "occupant", "seat", "beam")
-        for row, line in enumerate(layer)
+        replace(known[plane.name], row=row, col=col, units=units)
+        if plane.role == "goods"
+        else replace(known[plane.codes[units]], row=row, col=col)
+        for plane, codes in zip(spec.planes, cells.tolist(), strict=True)
+        if plane.role in ("goods", "station", "hazard")
+        for row, line in enumerate(codes)
         for col, units in enumerate(line)
         if units
     )
-    return Scene(
-        ground=cells[spec.plane("ground")],
-        tiles=ground.codes,
+    return replace(
+        overview,
+        ground=layer(ground),
+        tiles=("nothing",) if ground is None else spec.planes[ground].codes,
         bodies=bodies,
-        lit=beam,
-        lights=lights,
-        clock=overview.clock,
-        horizon=overview.horizon,
-        players=overview.players,
+        lit=layer(light),
+        lights=("none",) if light is None else spec.planes[light].codes,
+        region=None,
         me=player,
         things=things,
-        bonds=overview.bonds,
+        marks={},
+        holdings=(),
         private={number.name: int(value) for number, value in zip(spec.own, own, strict=True)},
     )

@@ -16,18 +16,29 @@ def seat_codes(players: int) -> tuple[str, ...]:
     return ("nobody", *(f"seat {seat}" for seat in range(players)))
 
 
+Role = Literal[
+    "ground",  # what a cell is made of; code 0 is what is not seen
+    "occupant",  # whether somebody is there, and who of us: one of `OCCUPANTS`
+    "seat",  # who is there
+    "light",  # what shines there in this step
+    "goods",  # how many units of what the plane is named after lie there
+    "station",  # what can be done there
+    "hazard",  # what roams about and does harm
+    "group",  # who belongs together: players with the same code
+    "mark",  # anything else
+]
+
+
 @dataclass(frozen=True)
 class PlaneSpec:
     """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0.
 
-    A layer that `counts` shows how many units of what it is named after lie on each cell. In a
-    society, players with the same code in a layer that `joins` belong together.
+    `role` says how to read it, for whoever does not know the world.
     """
 
     name: str
     codes: tuple[str, ...]
-    counts: bool = False
-    joins: bool = False
+    role: Role = "mark"
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,8 @@ class SocialSpec:
 class ViewSpec:
     """What a player sees: `rows x cols` cells in several planes, and its own private numbers.
 
-    `home` is the player's own place in the window, as (row, column). `social` is what a society
+    `home` is the player's own place in the window, as (row, column); in a window that is fixed it
+    means nothing. `shared` are numbers that all who are present see. `social` is what a society
     adds.
     """
 
@@ -95,25 +107,36 @@ class ViewSpec:
     home: tuple[int, int]
     own: tuple[OwnSpec, ...]
     social: SocialSpec | None = None
+    shared: tuple[OwnSpec, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[OwnSpec, ...]:
+        """One's own numbers, then those that all share."""
+        return (*self.own, *self.shared)
+
+    def with_role(self, role: Role) -> tuple[int, ...]:
+        """The indices of all planes with this role."""
+        return tuple(n for n, plane in enumerate(self.planes) if plane.role == role)
 
     def plane(self, name: str) -> int:
         """The index of the plane of this name."""
         return [plane.name for plane in self.planes].index(name)
-
-    @property
-    def seats_named(self) -> int:
-        """How many players can be told apart by their seats; 0 where all are somebody."""
-        codes = self.planes[self.plane("seat")].codes if self.has("seat") else ANONYMOUS
-        return 0 if codes == ANONYMOUS else len(codes) - 1
 
     def has(self, name: str) -> bool:
         """Whether there is a plane of this name."""
         return any(plane.name == name for plane in self.planes)
 
     @property
+    def seats_named(self) -> int:
+        """How many players can be told apart by their seats; 0 where all are somebody."""
+        seats = self.with_role("seat")
+        codes = self.planes[seats[0]].codes if seats else ANONYMOUS
+        return 0 if codes == ANONYMOUS else len(codes) - 1
+
+    @property
     def bytes_per_player(self) -> int:
-        """Size of one player's view in memory: a byte a cell, two for each own number."""
-        return len(self.planes) * self.rows * self.cols + 2 * len(self.own)
+        """Size of one player's view in memory: a byte a cell, two for each number."""
+        return len(self.planes) * self.rows * self.cols + 2 * (len(self.own) + len(self.shared))
 
 
 @dataclass(frozen=True)
@@ -123,14 +146,25 @@ class EventSpec:
     actor: entry i is done by player i, to `other` if that is not -1.
     target: entry i is done to player i, by `other` if that is not -1.
     place: entry i is about the i-th place of a kind; nobody does it.
-    The sentence may use {actor}, {target}, {row}, {col} and {value}. Where `values` names things,
-    an event's value is the number of one of them.
+    With more than one of `slots` there are so many entries for each player or place, since several
+    can happen in a step. The sentence may use {actor}, {target}, {row}, {col} and {value}. Where
+    `values` names things, an event's value is the number of one of them.
+
+    It is `visible` to those involved and to whoever sees the `cell` it happens on (if it happens
+    on none and has no target, to all), to those `involved` only, to `all`, or to `nobody`: then it
+    is there for metrics. `causes` are the verbs
+    of actions that can cause it: whoever is present and may do one of them has the opportunity.
+    An `attack` is meant to hurt another player, and `harm` is what it does to the target.
     """
 
     name: str
     sentence: str
     axis: Literal["actor", "target", "place"] = "actor"
     values: tuple[str, ...] = ()
+    visible: Literal["cell", "involved", "all", "nobody"] = "cell"
+    causes: tuple[str, ...] = ()
+    slots: int = 1
+    role: Literal["", "attack", "harm"] = ""
 
 
 @dataclass(frozen=True)
@@ -139,15 +173,3 @@ class GaugeSpec:
 
     name: str
     meaning: str
-
-
-@dataclass(frozen=True)
-class CooperationSpec:
-    """What cooperating means in a world: acts per opportunity, weighed by the events' values.
-
-    `acts` are events that take an opportunity to cooperate, `refusals` events that pass one up.
-    """
-
-    meaning: str
-    acts: tuple[str, ...]
-    refusals: tuple[str, ...]

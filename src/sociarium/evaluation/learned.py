@@ -9,6 +9,7 @@ from jaxtyping import Float
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
 
@@ -60,7 +61,7 @@ def learned(
     tell: Tell = lambda played, steps: None,
 ) -> Learned:
     """Plays each seed's policy in all seats, each in episodes of its own."""
-    spec = env.cooperation
+    spec = find_facet(env, Cooperation)
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
     kinds = [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
     seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)

@@ -10,11 +10,12 @@ from jaxtyping import Float, Int
 
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import Tell
-from sociarium.arena.seating import shuffled
+from sociarium.arena.seating import Chair, name_of, shuffled
 from sociarium.core.environment import Environment
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.players.roster import Seat
 
-LineUp = tuple[Seat, ...]
+LineUp = tuple[Chair, ...]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Played:
     `refusals` count the opportunities to cooperate that all players took and passed up.
     """
 
-    kinds: tuple[Seat, ...]
+    kinds: tuple[Chair, ...]
     seating: Int[np.ndarray, "lineups episodes players"]
     raw_returns: Float[np.ndarray, "lineups episodes players"]
     reward_returns: Float[np.ndarray, "lineups episodes players"]
@@ -56,7 +57,8 @@ class Played:
 def seat_string(lineup: LineUp) -> str:
     """The line-up as one seat string, each kind with its number."""
     return " ".join(
-        f"{kind}*{count}" if count > 1 else str(kind) for kind, count in Counter(lineup).items()
+        f"{name}*{count}" if count > 1 else name
+        for name, count in Counter(map(name_of, lineup)).items()
     )
 
 
@@ -85,7 +87,7 @@ def play(
     kinds = tuple(dict.fromkeys(seat for lineup in lineups for seat in lineup))
     rows = np.array([[kinds.index(seat) for seat in lineup] for lineup in lineups])
     seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
-    spec = env.cooperation
+    spec = find_facet(env, Cooperation)
     counted = (spec.acts, spec.refusals) if spec else ((), ())
     sums = Batch(env, kinds, seating, seed=seed, params=params).sums(sum(counted, ()), tell)
     shape = (len(lineups), episodes, env.players)

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import Tell
 from sociarium.core import random
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, compiled
 from sociarium.core.episode import Episode
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.evaluation.lineups import LineUp
 from sociarium.metrics import safety
 from sociarium.metrics.bootstrap import Estimate, over_episodes
@@ -59,7 +59,7 @@ def measure(
 ) -> Measures:
     """The metrics of the line-up in its seats."""
     records = played(env, lineup, episodes=episodes, seed=seed, params=params, tell=tell)
-    return measured(records, env.cooperation, jobs_of(env, params))
+    return measured(records, find_facet(env, Cooperation), jobs_of(env, params))
 
 
 def jobs_of(env: Environment[Any, Any], params: Any = None) -> tuple[str, ...]:
@@ -68,8 +68,8 @@ def jobs_of(env: Environment[Any, Any], params: Any = None) -> tuple[str, ...]:
     if not told:
         return ()
     params = env.params() if params is None else params
-    start = env.compiled("reset")(random.key(0), params)
-    own = np.asarray(env.compiled("observe")(start, params).own)[:, told]
+    start = compiled(env, "reset")(random.key(0), params)
+    own = np.asarray(compiled(env, "observe")(start, params).own)[:, told]
     names = [env.view_spec.own[place] for place in told]
     return tuple(
         ", ".join(n.told[int(code) - n.low] for n, code in zip(names, codes, strict=True))
@@ -93,7 +93,7 @@ def played(
 
 
 def measured(
-    episodes: list[Episode], cooperation: CooperationSpec | None, jobs: Sequence[str] = ()
+    episodes: list[Episode], cooperation: Cooperation | None, jobs: Sequence[str] = ()
 ) -> Measures:
     """The metrics of recorded episodes with one line-up; `jobs` are those of its seats."""
     society = [overall(episode, cooperation) for episode in episodes]

@@ -7,6 +7,7 @@ import numpy as np
 
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
+from sociarium.core.facets import Bounds, Crafting
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.metrics.growth import growth
 from sociarium.metrics.welfare import reward_equality
@@ -41,9 +42,10 @@ class Progress:
 
 def progress(env: Environment[Any, Any], episodes: list[Episode]) -> Progress:
     """Reads recorded episodes of a world that has an oracle."""
-    oracle = env.bounds()["oracle"]
-    grown = [growth(each, env.event_specs, env.recipes, env.sources) for each in episodes]
-    kinds = next(spec.values for spec in env.event_specs if spec.name == "discovered")
+    crafting, bounds = env.facet(Crafting), env.facet(Bounds)
+    oracle = bounds.of(env.params(), 0)["oracle"]
+    grown = [growth(each, env.event_specs, crafting) for each in episodes]
+    kinds = next(spec.values for spec in env.event_specs if spec.name == crafting.discovered)
     steps = {kind: [g.discovered[kind] for g in grown if kind in g.discovered] for kind in kinds}
     mean = lambda values: over_episodes(np.array(list(values), np.float64))  # noqa: E731
     return Progress(

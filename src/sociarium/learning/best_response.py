@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
 from sociarium.core import random
-from sociarium.core.environment import Environment, horizon
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences, presets
 from sociarium.learning.cohort import Cohort
@@ -58,7 +58,9 @@ def best_responses(
     chairs = seats_beside(env, others)
     numbers, _ = presets.numbers("ippo", settings)
     updates = max(4, -(-steps // (numbers.lanes * numbers.steps)))
-    least = round(horizon(env.params() if params is None else params) * numbers.lanes / SETTLED)
+    least = round(
+        int(env.horizon(env.params() if params is None else params)) * numbers.lanes / SETTLED
+    )
     if updates * numbers.lanes * numbers.steps < least:
         raise BadArgument(
             f"{steps:,} steps end too early to count whole episodes of {env.id or env}; give at "

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.core.params import parameter, replace_parameters
 
 CURRICULA = {
     "": "1:",
@@ -50,7 +51,7 @@ class Curriculum:
 
     def at(self, params: Any, progress: Float[Array, ""]) -> Any:
         """The numbers when this share of training is done."""
-        usual = {name: self.env.number(params, name) for name in self.names}
+        usual = {name: parameter(params, name) for name in self.names}
         chosen: dict[str, Any] = dict(usual)
         begin = 0.0
         for stage in self.stages:
@@ -62,12 +63,12 @@ class Curriculum:
                     value = first + (last - first) * done
                     chosen[name] = jnp.where(inside, value.astype(usual[name].dtype), chosen[name])
             begin = stage.until
-        return self.env.changed(params, **chosen)
+        return replace_parameters(params, **chosen)
 
     def last(self, params: Any) -> Any:
         """The numbers at the end of training."""
         changes = {name: value for name, (_, value) in self.stages[-1].changes.items()}
-        return self.env.changed(params, **changes)
+        return replace_parameters(params, **changes)
 
 
 def _stage(word: str) -> Stage:

@@ -14,11 +14,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
-from sociarium.arena.seating import Places, Population, places
+from sociarium.arena.seat_policies import Seating
+from sociarium.arena.seating import lineup
 from sociarium.core import random
-from sociarium.core.environment import Environment, View, horizon
+from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import worth
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.learning.preferences import Preference
 from sociarium.mechanics.layout import merged
 from sociarium.players.roster import Seat
@@ -39,7 +41,8 @@ class Place(eqx.Module):
     legal: Bool[Array, "lanes players actions"]
     first: Int[Array, " lanes"]  # steps after which the first episode is cut short
     wishes: Any  # what the preference remembers
-    minds: list[Any]  # what the frozen players remember
+    frozen: Seating  # who sits in the other seats
+    minds: list[Any]  # what they remember
 
 
 class Tally(eqx.Module):
@@ -81,11 +84,9 @@ class Practice:
         self.env, self.n, self.others, self.first = env, n, tuple(others), first
         self.learners = env.players - len(others)
         self.table = Lanes(env, n)
-        kinds = tuple(dict.fromkeys(others))
-        self.frozen = Population(env, kinds)
-        seating = np.array([-1] * self.learners + [kinds.index(seat) for seat in others])
-        chairs = places(np.tile(seating, (n, 1)), len(kinds), devices=1)
-        self.places: Places = tuple(map(jnp.asarray, chairs))
+        frozen = lineup(env, self.others)
+        who = np.concatenate([np.full(self.learners, -1, np.int32), frozen.who])
+        self.frozen, self.seating = frozen.roster.seated(np.tile(who, (n, 1)))
 
     def begin(self, key: Any, params: Any, preference: Preference) -> Place:
         """The start; lanes are cut short once so that they stand all over an episode."""
@@ -96,9 +97,10 @@ class Practice:
             lanes=lanes,
             view=self.table.view(lanes, params),
             legal=self.legal(lanes.state, params),
-            first=phase * horizon(params) // PHASES,
+            first=phase * self.env.horizon(params) // PHASES,
             wishes=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered),
-            minds=self.frozen.begin(_episode_keys(lanes), self.places),
+            frozen=self.seating,
+            minds=self.frozen.begin(_episode_keys(lanes), self.seating),
         )
 
     def legal(self, state: Any, params: Any) -> Bool[Array, "lanes players actions"]:
@@ -117,11 +119,11 @@ class Practice:
         self, place: Place, actions: Int[Array, "lanes learners"]
     ) -> tuple[Int[Array, "lanes players"], list[Any]]:
         """The learners' actions with those of the frozen players, and what these remember then."""
-        if not self.places:
+        if not self.others:
             return actions, place.minds
         keys = self.table.keys(place.lanes)
         all_actions, minds = self.frozen.act(
-            keys, place.view, place.legal, self.places, place.minds
+            keys, place.view, place.legal, place.frozen, place.minds
         )
         return all_actions.at[:, : self.learners].set(actions), minds
 
@@ -156,27 +158,12 @@ class Practice:
             legal=self.legal(lanes.state, params),
             first=place.first,
             wishes=wishes,
-            minds=self._renewed(minds, lanes, ended),
+            frozen=place.frozen,
+            minds=self.frozen.renewed(minds, ended, _episode_keys(lanes), place.frozen),
         ), outcome
 
-    def _renewed(
-        self, minds: list[Any], lanes: LanesState, ended: Bool[Array, " lanes"]
-    ) -> list[Any]:
-        """Frozen players forget where an episode ended."""
-        if not self.places:
-            return minds
-
-        def forget() -> list[Any]:
-            blank = self.frozen.begin(_episode_keys(lanes), self.places)
-            return [
-                merged(ended[at // self.env.players], new, old)
-                for new, old, at in zip(blank, minds, self.places, strict=True)
-            ]
-
-        return jax.lax.cond(ended.any(), forget, lambda: minds)
-
     def _tally(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> Tally:
-        spec = self.env.cooperation
+        spec = find_facet(self.env, Cooperation)
         returns = jnp.where(whole[:, None], transition.episode_return, 0.0).sum(0)
         return Tally(
             episodes=whole.sum().astype(jnp.float32),

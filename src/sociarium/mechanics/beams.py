@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from sociarium.core.actions import ActionSpec
 from sociarium.core.events import Events, event
 from sociarium.core.specs import EventSpec
 from sociarium.mechanics import turning
@@ -21,9 +22,10 @@ def footprint(length: int, half_width: int) -> Bool[np.ndarray, "5 3"]:
 SMALL = np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]], bool)  # SocialJax's beam
 
 
+ZAP = ActionSpec("zap", "zap", sentence="fire your zap beam at whoever stands ahead")
 ZAPPING = (
-    EventSpec("fired", "{actor} fired the zap beam"),
-    EventSpec("zapped", "{actor} zapped {target}", axis="target"),
+    EventSpec("fired", "{actor} fired the zap beam", causes=("zap",), role="attack"),
+    EventSpec("zapped", "{actor} zapped {target}", "target", causes=("zap",), role="harm"),
     EventSpec("returned", "{actor} came back"),
 )
 

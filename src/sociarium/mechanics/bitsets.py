@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt32
 
-from sociarium.mechanics.layout import computed_once
+from sociarium.mechanics.layout import no_inline
 
 WORD = 32
 
@@ -14,7 +14,7 @@ def packed(mask: Bool[Array, "entries *lanes"]) -> UInt32[Array, "words *lanes"]
     entries, lanes = len(mask), mask.shape[1:]
     words = -(-entries // WORD)
     mask = jnp.concatenate([mask, jnp.zeros((words * WORD - entries, *lanes), bool)])
-    return computed_once(_packed, mask.reshape(words, WORD, *lanes))
+    return no_inline(_packed, mask.reshape(words, WORD, *lanes))
 
 
 def _packed(mask: Bool[Array, "words 32 *lanes"]) -> UInt32[Array, "words *lanes"]:

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt, UInt8
 
-from sociarium.core.environment import Environment, Params, State, View
+from sociarium.core.environment import Environment, Params, State, View, compiled, frame
+from sociarium.core.facets import Bench, Board, Cooperation
 from sociarium.core.scene import Scene
 from sociarium.core.specs import OwnSpec
 from sociarium.mechanics import beams, turning
@@ -37,7 +38,7 @@ class GridWorld(Environment[State, Params]):
     own: tuple[OwnSpec, ...] = ()
     region: np.ndarray | None = None
 
-    def survey(
+    def build_from_map(
         self,
         drawing: Drawing,
         players: int,
@@ -53,13 +54,23 @@ class GridWorld(Environment[State, Params]):
         self.players = players
         self.glyphs = drawing.glyphs
         self.terrain = Terrain(drawing.mask(WALL))
-        self.map_shape = (drawing.rows, drawing.cols)
         rest = np.setdiff1d(np.arange(self.terrain.cells), changing)
         self.window = Window(self.terrain, order=np.concatenate([changing, rest]))
         glyphs = drawing.glyphs.ravel()[rest]
         ground = np.select([glyphs == glyph for glyph in floor], list(floor.values()), other)
         self.floor = np.append(ground, self.window.beyond(floor[WALL])).astype(np.uint8)
         self.view_spec = self.window.spec(self.tiles, players, self.lights, self.own)
+
+    def declare(self, cooperation: Cooperation, draws: int) -> None:
+        """Declares the facets: the board, what cooperating means, and draws of the bare engine."""
+        regions: dict[str, tuple[int, ...]] = {}
+        if self.region is not None:
+            for number in range(int(self.region.max(initial=-1)) + 1):
+                cells = np.flatnonzero(self.region == number)
+                regions[f"patch {number}"] = tuple(cells.tolist())
+        shape = (self.terrain.rows, self.terrain.cols)
+        board = Board(shape, lambda state: (state.body, state.heading), regions=regions)
+        self.facets = (board, cooperation, Bench(draws))
 
     @abstractmethod
     def codes(self, state: State, params: Params) -> UInt[Array, " entries"]:
@@ -91,10 +102,14 @@ class GridWorld(Environment[State, Params]):
             own=jnp.stack(numbers, axis=1).astype(jnp.int16) if numbers else nothing,
         )
 
-    def overview(self, state: Any, params: Any) -> Scene:
+    def scene(self, state: Any, params: Any, player: int | None = None) -> Scene:
+        """The whole map, or exactly the cells in one player's view."""
+        return frame(self, self.draw_map(state, params), state, params, player)
+
+    def draw_map(self, state: Any, params: Any) -> Scene:
         """The whole map, with its regions if it has any."""
         return self.window.overview(
-            self.compiled("codes")(state, params),
+            compiled(self, "codes")(state, params),
             state.body,
             state.heading,
             tiles=self.tiles,

@@ -1,14 +1,23 @@
 """How batches lie in memory, so that one world's code runs fast over thousands of lanes."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
-from jax.experimental.xla_metadata import set_xla_metadata
 from jaxtyping import Array, Bool
+
+try:  # not a settled part of JAX, and nothing but speed on CPUs depends on it
+    from jax.experimental.xla_metadata import set_xla_metadata
+except ImportError:
+
+    def set_xla_metadata(*_: Any, **metadata: Any) -> Any:
+        """Nothing is told to XLA."""
+        return nullcontext()
+
 
 FEW = 32  # up to this many players, comparisons between all pairs beat scatters
 
@@ -19,7 +28,7 @@ def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
     The function takes arrays only and must work for any trailing axes: [players, *lanes].
     Pairwise code over a handful of players is then as fast as its arithmetic.
     """
-    batched_function = custom_vmap(partial(computed_once, function))
+    batched_function = custom_vmap(partial(no_inline, function))
 
     @batched_function.def_vmap
     def rule(size: int, batched: list[bool], *arrays: Any) -> tuple[Any, Any]:
@@ -46,15 +55,22 @@ def merged(mask: Bool[Array, "*lanes"], yes: Any, no: Any) -> Any:
     return jax.tree.map(pick, yes, no)
 
 
-def computed_once(function: Callable[..., Any], *arrays: Any) -> Any:
-    """Calls `function` as a unit of its own, so that several readers of its result share it.
+@partial(jax.jit, static_argnums=0, inline=True)
+def no_inline(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Calls `function` as a unit of its own on CPUs, so that several readers share its result.
 
-    XLA's CPU backend otherwise repeats a gather inside every computation that reads it.
+    XLA's CPU backend otherwise repeats a gather inside every computation that reads it. What is
+    done is chosen when a program is lowered, so that one for another platform has no such unit.
     """
-    if jax.default_backend() != "cpu":
-        return function(*arrays)
-    with set_xla_metadata(inlineable="false"):
+
+    def unit(*arrays: Any) -> Any:
+        with set_xla_metadata(inlineable="false"):
+            return _unit(function, *arrays)
+
+    def plain(*arrays: Any) -> Any:
         return _unit(function, *arrays)
+
+    return jax.lax.platform_dependent(*arrays, cpu=unit, default=plain)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int, Key, UInt32
 from sociarium.core import random
 from sociarium.core.errors import BadMap
 from sociarium.mechanics import bitsets
-from sociarium.mechanics.layout import FEW, computed_once, lanes_last
+from sociarium.mechanics.layout import FEW, lanes_last, no_inline
 from sociarium.mechanics.terrain import Terrain
 
 MANY = 512  # sets up to this size are kept as bits
@@ -132,7 +132,7 @@ def _slots_few(
     seat = jnp.arange(len(due), dtype=jnp.uint32).reshape(len(due), *[1] * word.ndim)
     before = bitsets.packed(due) & ((jnp.uint32(1) << seat) - 1)
     turn = jax.lax.population_count(before).astype(jnp.int32)
-    wanted = computed_once(_in_turn, word, count, turn)
+    wanted = no_inline(_in_turn, word, count, turn)
     slot = bitsets.nth(free, jnp.where(wanted < count[None], wanted, wanted - count[None]))
     return jnp.where(due & (turn < count[None]), slot, bitsets.size(every)[None])
 

@@ -3,10 +3,20 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from sociarium.core.actions import DO_NOTHING, STAY, ActionSpec
+
 NORTH, EAST, SOUTH, WEST = range(4)
 
-MOVES = ("stay", "forward", "back", "step left", "step right", "turn left", "turn right")
-STAY, FORWARD, BACK, STEP_LEFT, STEP_RIGHT, TURN_LEFT, TURN_RIGHT = range(7)
+MOVES = (
+    DO_NOTHING,
+    ActionSpec("forward", "move", direction="ahead", sentence="step one cell ahead"),
+    ActionSpec("back", "move", direction="behind", sentence="step back without turning"),
+    ActionSpec("step left", "move", direction="left", sentence="step left without turning"),
+    ActionSpec("step right", "move", direction="right", sentence="step right without turning"),
+    ActionSpec("turn left", "turn", direction="left", sentence="turn left on the spot"),
+    ActionSpec("turn right", "turn", direction="right", sentence="turn right on the spot"),
+)
+FORWARD, BACK, STEP_LEFT, STEP_RIGHT, TURN_LEFT, TURN_RIGHT = range(STAY + 1, len(MOVES))
 
 
 def turned(

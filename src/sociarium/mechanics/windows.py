@@ -24,7 +24,7 @@ from sociarium.core.specs import (
     seat_codes,
 )
 from sociarium.mechanics import beams
-from sociarium.mechanics.layout import computed_once
+from sociarium.mechanics.layout import no_inline
 from sociarium.mechanics.terrain import STEPS, Terrain
 
 LIGHT, HEADING, SEAT, EXTRA = 4, 6, 8, 16  # where each part starts in a code
@@ -129,7 +129,7 @@ class Window:
             pose = (body * 4 + heading).astype(jnp.uint32)
             return _cut(codes, jnp.zeros_like(pose), pose, jnp.asarray(self._table))
         margin, stride = self._margin, self.terrain.cols + 2 * self._margin
-        spread = computed_once(_spread, codes, jnp.asarray(self._spread_entries))
+        spread = no_inline(_spread, codes, jnp.asarray(self._spread_entries))
         row, col = self.terrain.place(body)
         base = ((row + margin) * stride + col + margin).astype(jnp.uint32)
         base = jnp.where(body == self.terrain.nowhere, margin * stride + margin, base)
@@ -227,12 +227,12 @@ class Window:
     ) -> ViewSpec:
         """The view spec of worlds that show what `look` returns."""
         planes = (
-            PlaneSpec("ground", tiles),
-            PlaneSpec("occupant", OCCUPANTS),
-            PlaneSpec("seat", seat_codes(players)),
+            PlaneSpec("ground", tiles, "ground"),
+            PlaneSpec("occupant", OCCUPANTS, "occupant"),
+            PlaneSpec("seat", seat_codes(players), "seat"),
         )
         if lights:
-            planes = (*planes, PlaneSpec("beam", ("none", *lights)))
+            planes = (*planes, PlaneSpec("beam", ("none", *lights), "light"))
         return ViewSpec(planes, self.rows, self.cols, self.home, own)
 
     def overview(
@@ -283,7 +283,7 @@ def _cut(
     pose: UInt32[Array, " players"],
     table: Int[Array, "poses size"],
 ) -> UInt[Array, "players size"]:
-    return computed_once(_look_up, codes, base, pose, table)
+    return no_inline(_look_up, codes, base, pose, table)
 
 
 @_cut.def_vmap
@@ -326,7 +326,7 @@ def _paint(
     table: Int[Array, "15 poses"],
 ) -> UInt8[Array, " entries"]:
     """Writes `code` where beams shine; `start` is where each player's own grid begins."""
-    where, codes = computed_once(_lit_entries, light, pose, start, code, table)
+    where, codes = no_inline(_lit_entries, light, pose, start, code, table)
     return grid.at[where.ravel()].max(codes.ravel(), mode="promise_in_bounds")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core.episode import Episode
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation as CooperationFacet
 
 
 class Cooperation(NamedTuple):
@@ -26,12 +26,12 @@ class Cooperation(NamedTuple):
         return float(rate(self.acts.sum(keepdims=True), self.opportunities.sum(keepdims=True))[0])
 
 
-def cooperation(episode: Episode, spec: CooperationSpec | None) -> Cooperation:
+def cooperation(episode: Episode, spec: CooperationFacet | None) -> Cooperation:
     """Acts and opportunities (acts and refusals) of each player; none where there is no spec."""
     if spec is None:
         return Cooperation(np.zeros(episode.players), np.zeros(episode.players))
     acts, refusals = (
-        episode.events.of(*kinds).by_actor(episode.players, values=True)
+        episode.events.by_actor(episode.players, *kinds, values=True)
         for kinds in (spec.acts, spec.refusals)
     )
     return Cooperation(acts, acts + refusals)

@@ -1,11 +1,12 @@
 """How far a society gets in a world of recipes: what it made, how deep, and when it found out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sociarium.core.episode import Episode
-from sociarium.core.recipes import Bound, RecipeSpec, depths
+from sociarium.core.facets import Crafting
+from sociarium.core.recipes import Bound, depths
 from sociarium.core.specs import EventSpec
 
 
@@ -27,12 +28,7 @@ class Growth:
         }
 
 
-def growth(
-    episode: Episode,
-    specs: Sequence[EventSpec],
-    recipes: Sequence[RecipeSpec],
-    sources: Mapping[str, Sequence[str]],
-) -> Growth:
+def growth(episode: Episode, specs: Sequence[EventSpec], crafting: Crafting) -> Growth:
     """Reads an episode of a world whose events name kinds and recipes by number."""
     named = {spec.name: spec.values for spec in specs}
 
@@ -40,17 +36,18 @@ def growth(
         numbers = episode.events.of(kind).value.astype(int)
         return (named[kind][number] for number in numbers.tolist())
 
-    executions = Counter(told("synthesised"))
-    had = {*told("picked")}
-    gives = {recipe.name: recipe.gives for recipe in recipes}
+    executions = Counter(told(crafting.made))
+    had = {*told(crafting.taken)}
+    gives = {recipe.name: recipe.gives for recipe in crafting.recipes}
     had |= {kind for name in executions for kind in gives[name]}
-    depth = depths(recipes, sources)
+    depth = depths(crafting.recipes, crafting.sources)
     discovered: dict[str, int] = {}
-    for step, kind in zip(episode.events.of("discovered").step, told("discovered"), strict=True):
+    found = episode.events.of(crafting.discovered)
+    for step, kind in zip(found.step, told(crafting.discovered), strict=True):
         discovered.setdefault(kind, int(step) + 1)
     return Growth(
         executions=dict(executions),
-        handed_over=len(episode.events.of("handed_over")),
+        handed_over=len(episode.events.of(crafting.handed_over)),
         deepest=max((depth[kind] for kind in had), default=0),
         discovered=discovered,
     )

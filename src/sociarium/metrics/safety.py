@@ -4,9 +4,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from sociarium.core.episode import Episode
-from sociarium.core.events import EventTable
-
-FIRED, HIT = "fired", "zapped"  # the names worlds give to an attack and to its success
 
 
 def presence(episode: Episode) -> Float[np.ndarray, " players"]:
@@ -23,24 +20,28 @@ def peace(episode: Episode) -> float:
 
 def fired(episode: Episode) -> Int[np.ndarray, " players"]:
     """How often each player attacked, whether or not anybody was hit."""
-    return episode.events.of(FIRED).by_actor(episode.players)
+    attacks = episode.events.kinds_with_role("attack")
+    return episode.events.by_actor(episode.players, *attacks)
 
 
 def effective(episode: Episode) -> Int[np.ndarray, " players"]:
     """How many of its attacks hit at least one player."""
-    hits = _hits(episode)
-    shots = np.unique(hits.step * episode.players + hits.actor) % episode.players
+    step, actor, _ = _hits(episode)
+    shots = np.unique(step.astype(np.int64) * episode.players + actor) % episode.players
     return np.bincount(shots, minlength=episode.players)
 
 
 def hits(episode: Episode) -> Int[np.ndarray, "players players"]:
     """Who hit whom: entry [i, j] counts hits of player j by player i."""
-    hits, players = _hits(episode), episode.players
-    pairs = np.bincount(hits.actor * players + hits.target, minlength=players**2)
+    _, actor, target = _hits(episode)
+    players = episode.players
+    pairs = np.bincount(actor.astype(np.int64) * players + target, minlength=players**2)
     return pairs.reshape(players, players)
 
 
-def _hits(episode: Episode) -> EventTable:
-    """Every hit by a player."""
-    hits = episode.events.of(HIT)
-    return hits.where(hits.actor >= 0)
+def _hits(episode: Episode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Step, actor and target of all harm that a player did."""
+    events = episode.events
+    rows = events.places(*events.kinds_with_role("harm"))
+    rows = rows[events.actor[rows] >= 0]
+    return events.step[rows], events.actor[rows], events.target[rows]

@@ -5,13 +5,13 @@ from jaxtyping import Float
 
 from sociarium.core.episode import Episode
 from sociarium.core.extensions import extensions
-from sociarium.core.specs import CooperationSpec
+from sociarium.core.facets import Cooperation
 from sociarium.metrics import safety, welfare
 from sociarium.metrics.cooperation import cooperation as cooperation_of
 
 
 def by_player(
-    episode: Episode, cooperation: CooperationSpec | None
+    episode: Episode, cooperation: Cooperation | None
 ) -> dict[str, Float[np.ndarray, " players"]]:
     """The metrics that each player has by itself."""
     done = cooperation_of(episode, cooperation)
@@ -28,7 +28,7 @@ def by_player(
     }
 
 
-def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
+def overall(episode: Episode, cooperation: Cooperation | None) -> dict[str, float]:
     """The metrics of the society as a whole, the mean level of each gauge, and added metrics."""
     done = cooperation_of(episode, cooperation)
     return {
@@ -52,7 +52,7 @@ def overall(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, 
     }
 
 
-def summary(episode: Episode, cooperation: CooperationSpec | None) -> dict[str, float]:
+def summary(episode: Episode, cooperation: Cooperation | None) -> dict[str, float]:
     """Everything in one row; a player's own metrics end in its seat, as in `raw_return_0`."""
     own = {
         f"{name}_{seat}": float(value)

@@ -1,10 +1,10 @@
 """From what a player is told of its society to features: a small graph network.
 
 Every contact is a node, with what is known about it: its seat, its job, its groups. Nodes with the
-same code in a plane that `joins` (a group, a coalition) are neighbours; each round a node hears the
-mean of its neighbours in each such plane and of all. One's own node, the mean of all nodes, what is
-told about oneself and what is seen through the windows of others are mixed. The cost grows with the
-number of contacts.
+same code in a plane of the role `group` (a group, a coalition) are neighbours; each round a node
+hears the mean of its neighbours in each such plane and of all. One's own node, the mean of all
+nodes, what is told about oneself and what is seen through the windows of others are mixed. The cost
+grows with the number of contacts.
 """
 
 import equinox as eqx
@@ -23,7 +23,15 @@ from sociarium.networks.torsos import FEATURES, LEAN_WIDTH, Tables, Torso, squas
 WIDTH = 32
 ROUNDS = 2
 TOLD = 1  # the branch of a torso's key from which this network is drawn
-SEAT_AXES = {"cells": -4, "own": -2, "ties": -3, "lookout": -2, "offsets": -3, "windows": -5}
+SEAT_AXES = {
+    "cells": -4,
+    "own": -2,
+    "shared": -2,
+    "ties": -3,
+    "lookout": -2,
+    "offsets": -3,
+    "windows": -5,
+}
 MYSELF = 0  # the plane of the ties that tells which node is one's own
 TURNED = PlaneSpec("turned", ("as I am", "to the right", "around", "to the left"))
 
@@ -118,7 +126,7 @@ def society(key: Key[Array, ""], spec: ViewSpec) -> Graph | None:
     k_own, k_nodes, k_lookouts, k_mix, *k_rounds = jax.random.split(
         jax.random.fold_in(key, TOLD), 4 + ROUNDS
     )
-    joining = tuple(number for number, plane in enumerate(told.ties) if plane.joins)
+    joining = tuple(number for number, plane in enumerate(told.ties) if plane.role == "group")
     lookouts = _lookouts(k_lookouts, spec, told) if told.lookouts else None
     return Graph(
         own=_codes(k_own, told.own),
@@ -141,7 +149,7 @@ def seen(view: View, torso: Torso, society: Graph | None) -> Float[Array, "*batc
             f"a network made for the view of {made} is shown that of {shown}; make one from the "
             "view spec of the environment it is to play in"
         )
-    features = torso(view.cells, view.own)
+    features = torso(view.cells, view.numbers)
     if society is None or view.social is None:
         return features
     return jax.nn.relu(features + society(view.social))

@@ -14,12 +14,13 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from sociarium.core import disk
+from sociarium.core.actions import action_names
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.networks.actor_critic import ActorCritic, Design, actor_critic
 from sociarium.networks.q_values import QDesign, QValues, q_values
 
-FORMAT = 1
+FORMAT = 2
 NETWORK_VERSION = 2  # rises when networks see more or compute otherwise; 2 sees all of a society
 
 Weights = ActorCritic | QValues
@@ -37,7 +38,7 @@ def save(
         "format": FORMAT,
         "world": env.id,
         "players": env.players,
-        "actions": list(env.actions),
+        "actions": list(action_names(env.actions)),
         "view": dataclasses.asdict(env.view_spec),
         "network": type(weights).__name__,
         "network_version": NETWORK_VERSION,
@@ -121,7 +122,7 @@ def _check(file: Path, page: Any, env: Environment[Any, Any], elsewhere: bool) -
         raise CannotRead(f"{file} was {other}")
     here = {
         "world": env.id,
-        "actions": list(env.actions),
+        "actions": list(action_names(env.actions)),
         "view": json.loads(json.dumps(dataclasses.asdict(env.view_spec))),
     }
     for what, found in here.items():

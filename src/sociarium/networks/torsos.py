@@ -98,7 +98,7 @@ def torso(key: Key[Array, ""], spec: ViewSpec, kind: Literal["lean", "paper"] = 
     if kind not in TORSOS:
         raise UnknownName("torso", kind, TORSOS)
     k_tables, k_mix, *k_layers = jax.random.split(key, 5)
-    area, own = spec.rows * spec.cols, 2 * len(spec.own)
+    area, own = spec.rows * spec.cols, 2 * len(spec.numbers)
     if kind == "lean":
         return Lean(
             tables(k_tables, spec, LEAN_WIDTH), dense(k_mix, area * LEAN_WIDTH + own, FEATURES)

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sociarium.core.actions import COMPASS
 from sociarium.core.environment import Environment, View
 from sociarium.core.events import Row, sentence
-from sociarium.core.scene import HEADINGS
+from sociarium.core.facets import ground_plan
 from sociarium.core.specs import PlaneSpec
 
 PROTOCOL = 1
@@ -81,6 +82,10 @@ class Percept:
             "own": {
                 own.name: int(value) for own, value in zip(spec.own, self.view.own, strict=True)
             },
+            "shared": {
+                number.name: int(value)
+                for number, value in zip(spec.shared, self.view.shared, strict=True)
+            },
             "events": [
                 {**row._asdict(), "text": sentence(row, self.env.event_specs, self.names)}
                 for row in self.events
@@ -116,7 +121,7 @@ class Percept:
 
 def _named(plane: PlaneSpec, cells: np.ndarray) -> list[list[Any]]:
     """The cells of a plane as names of what they show, or as numbers where it counts."""
-    if plane.counts:
+    if plane.role == "goods":
         return cells.tolist()
     return [[plane.codes[code] for code in row] for row in cells.tolist()]
 
@@ -125,16 +130,19 @@ def pose(cell: int, heading: int, map_shape: tuple[int, int]) -> Pose:
     """The pose of a player on this cell."""
     rows, cols = map_shape
     here = 0 <= cell < rows * cols
-    return Pose(cell // cols if here else None, cell % cols if here else None, HEADINGS[heading])
+    return Pose(cell // cols if here else None, cell % cols if here else None, COMPASS[heading])
 
 
 def in_sight(env: Environment[Any, Any], cell: int, heading: int, row: int, col: int) -> bool:
     """Whether a place of the map is in the window of a player on this cell."""
-    (rows, cols), spec = env.map_shape, env.view_spec
+    board, spec = ground_plan(env), env.view_spec
+    rows, cols = board.shape
     if not 0 <= cell < rows * cols:
         return False
     down, right = row - cell // cols, col - cell % cols
-    if env.wraps:
+    if board.window == "fixed":
+        return True
+    if board.wraps:
         down = (down + rows // 2) % rows - rows // 2
         right = (right + cols // 2) % cols - cols // 2
     ahead, aside = ((-down, right), (right, down), (down, -right), (-right, -down))[heading]
@@ -143,9 +151,14 @@ def in_sight(env: Environment[Any, Any], cell: int, heading: int, row: int, col:
 
 
 def witnessed(env: Environment[Any, Any], row: Row, seat: int, cell: int, heading: int) -> bool:
-    """Whether a player notices an event: it takes part, it sees the place, or there is none."""
+    """Whether a player notices an event, by what the event's spec says about who sees it."""
+    visible = next(spec.visible for spec in env.event_specs if spec.name == row.kind)
+    if visible in ("all", "nobody"):
+        return visible == "all"
     if seat in (row.actor, row.target):
         return True
+    if visible == "involved":
+        return False
     if row.row < 0:
         return row.actor < 0 or row.target < 0
     return in_sight(env, cell, heading, row.row, row.col)

@@ -1,10 +1,10 @@
 """A trained policy in a seat: `policy:<run folder>`, or `policy:<run folder>?seed=3&greedy=1`."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
@@ -19,11 +19,10 @@ from sociarium.networks.q_values import QValues, best
 WEIGHTS = "weights"
 
 
-class Valuer:
+class QPolicy(eqx.Module):
     """Plays stored action values: always the legal action that is worth most."""
 
-    def __init__(self, weights: QValues) -> None:
-        self.weights = weights
+    weights: QValues
 
     def begin(self, key: Key[Array, ""]) -> tuple[()]:
         """Nothing to remember."""
@@ -37,11 +36,11 @@ class Valuer:
         return best(worth, legal).astype(jnp.int32), memory
 
 
-class Policy:
+class Policy(eqx.Module):
     """Plays stored weights as they played in training, or always the likeliest action."""
 
-    def __init__(self, weights: ActorCritic, greedy: bool = False) -> None:
-        self.weights, self.greedy = weights, greedy
+    weights: ActorCritic
+    greedy: bool = eqx.field(static=True, default=False)
 
     def begin(self, key: Key[Array, ""]) -> Any:
         """An empty memory."""
@@ -68,15 +67,6 @@ def trained_in(folder: str) -> str:
         raise CannotRead(f"{pages[0]} is no page of a policy: {error!r}") from error
 
 
-def weights_digest(folder: str) -> str:
-    """A hash of all weights that a run has left so far."""
-    digest = hashlib.sha256()
-    for file in sorted(Path(folder, WEIGHTS).glob("seed-*")):
-        digest.update(file.name.encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
 def training_seeds(folder: str) -> tuple[int, ...]:
     """The seeds of which a run left a policy, in order; at least one."""
     files = Path(folder, WEIGHTS).glob("seed-*.safetensors")
@@ -96,7 +86,7 @@ def policy(
     seat: int = -1,
     greedy: int = 0,
     elsewhere: int = 0,
-) -> Policy | Valuer:
+) -> Policy | QPolicy:
     """The policy that a run left for one of its seeds, the first if none is named."""
     seeds = training_seeds(folder)
     if seed >= 0 and seed not in seeds:
@@ -110,4 +100,4 @@ def policy(
                 f"in ?seat=0"
             )
         weights = jax.tree.map(lambda x: x[seat], weights)
-    return Valuer(weights) if isinstance(weights, QValues) else Policy(weights, bool(greedy))
+    return QPolicy(weights) if isinstance(weights, QValues) else Policy(weights, bool(greedy))

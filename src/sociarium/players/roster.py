@@ -12,10 +12,10 @@ from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
-from sociarium.players.citizen import Citizen
-from sociarium.players.policy import policy, trained_in, weights_digest
+from sociarium.players.policy import policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
+from sociarium.players.society_policy import SocietyPolicy
 
 AGENT = "agent"  # decides outside compiled code
 KINDS = ("random", "idle", "script", "policy", AGENT)
@@ -76,11 +76,6 @@ def file_of(seat: Seat) -> str:
     return where if seat.outside and where.endswith(".py") else ""
 
 
-def made_of(seat: Seat) -> str:
-    """What tells two players of one chair apart: the weights that are there now, for a policy."""
-    return weights_digest(seat.ref) if seat.kind == "policy" else ""
-
-
 def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
     """The scripts for this world by name: its own, then those for any world."""
     own = catalogue.find(env.id).scripts if env.id else ""
@@ -103,7 +98,8 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         asked = inspect.signature(social.MANNERS[name]).parameters
         own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
-        return Citizen(worker, social.MANNERS[name](env, **own), env)
+        manners = social.MANNERS[name](env, **own)
+        return SocietyPolicy(worker, manners, len(env.world.actions), env.charter.pauses)
     if seat.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in `sociarium match`"

@@ -4,6 +4,7 @@ import colorsys
 import zlib
 
 Colour = tuple[int, int, int]
+MY, THEIR = "my ", "their "  # how a window names what has an owner
 
 SEATS: tuple[Colour, ...] = (
     (49, 80, 244),  # blue
@@ -88,8 +89,8 @@ def of_tile(name: str) -> Colour:
     """The colour that stands for a tile where there is no room for its sprite."""
     if name in TILES:
         return TILES[name]
-    seat = owner_of_coin(name)
-    return of_seat(seat) if seat is not None else hashed(name)
+    kind, seat = owned(name)
+    return of_seat(seat) if seat is not None else TILES.get(kind) or hashed(name)
 
 
 def of_goods(name: str) -> Colour:
@@ -106,10 +107,15 @@ def of_light(name: str) -> Colour:
     return LIGHTS.get(name) or hashed(name, saturation=0.65, value=1.0)
 
 
-def owner_of_coin(name: str) -> int | None:
-    """The k in `coin of seat k`."""
-    seat = name.removeprefix("coin of seat ")
-    return int(seat) if seat != name and seat.isdecimal() else None
+def owned(name: str) -> tuple[str, int | None]:
+    """What it is and whose: the two in `coin of seat 3`, `my coin` (nobody knows whose) and so on.
+
+    A name that says nothing of an owner is what it is.
+    """
+    kind, of, seat = name.partition(" of seat ")
+    if of and seat.isdecimal():
+        return kind, int(seat)
+    return name.removeprefix(MY).removeprefix(THEIR), None
 
 
 def hashed(name: str, saturation: float = 0.42, value: float = 0.78) -> Colour:

@@ -6,7 +6,7 @@ from typing import Protocol, SupportsFloat, runtime_checkable
 from PIL import Image, ImageDraw
 
 from sociarium.core.scene import Scene
-from sociarium.views import goods, people, stock
+from sociarium.views import goods, people, stations, stock
 from sociarium.views.colours import Colour
 from sociarium.views.lettering import (
     BACK,
@@ -53,7 +53,8 @@ def framed(
     facts = _wrapped(_facts(scene, scores), width, 2 * GAP)
     tables = stock.tables(_lines(scene, scores, names), width)
     chips = _chips(scene, scores, names) if _has_chips(scene) else []
-    rows = [*([table] for table in tables), *_wrapped(chips, width, GAP)]
+    orders = _wrapped(stations.panel(scene), width, GAP)
+    rows = [*orders, *([table] for table in tables), *_wrapped(chips, width, GAP)]
     above = MARGIN + (LETTER + 12 if caption else 0)
     below = above + board.height + 3
     tall = sum(max(item.height for item in part) + GAP for part in (*facts, *rows))

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int, UInt8
 from PIL import Image, ImageFilter
 
 from sociarium.core.scene import Body, Scene
-from sociarium.views import bonds, colours, hud, lying, people, sprites
+from sociarium.views import bonds, colours, hud, lying, people, sprites, stations
 from sociarium.views.colours import Colour
 from sociarium.views.sprites import DETAILED, VARIANTS
 
@@ -39,8 +39,10 @@ def picture(
 
 
 def board(scene: Scene, size: int = 24) -> Image.Image:
-    """The map alone, without its frame."""
+    """The map alone, without its frame; a scene without a board is a card for each place."""
     size = max(size, LEAST)
+    if scene.places:
+        return stations.cards(scene, max(size, DETAILED))
     names = tuple(sprites.as_drawn(name, scene) for name in scene.tiles)
     under = tuple(sprites.ground_under(name, names) for name in names)
     plan = np.array([under.index(name) for name in under], np.int32)[scene.ground]
@@ -69,6 +71,7 @@ def _place(image: Image.Image, player: Body, size: int, me: bool) -> None:
     y = player.row * size - (large - size) * (1 + down) // 2
     inside = min(max(x, 0), image.width - large), min(max(y, 0), image.height - large)
     image.paste(sprite, inside, sprite)
+    stations.hold(image, player.holds, *inside, large)
 
 
 @lru_cache(maxsize=8)

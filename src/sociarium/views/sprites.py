@@ -268,6 +268,7 @@ THINGS: dict[str, Thing] = {
     name: Thing(things.mushroom(colours.TILES[name]), _GROWS_ON)
     for name in ("red mushroom", "green mushroom", "blue mushroom", "orange mushroom")
 }
+COLOURED = {"coin": things.coin}  # painters of what is drawn in its owner's colour
 
 
 def has_own_sprite(name: str) -> bool:
@@ -277,23 +278,22 @@ def has_own_sprite(name: str) -> bool:
 
 def thing(name: str) -> Thing | None:
     """The thing of this name, if it is one."""
-    seat = colours.owner_of_coin(name)
-    if seat is not None:
-        return Thing(things.coin(colours.of_seat(seat)), _LIES_ON)
-    if name in ("coin", "my coin", "their coin"):
-        return Thing(things.coin(colours.TILES["coin"]), _LIES_ON)
+    kind, seat = colours.owned(name)
+    if kind in COLOURED:
+        colour = colours.of_tile(kind) if seat is None else colours.of_seat(seat)
+        return Thing(COLOURED[kind](colour), _LIES_ON)
     return THINGS.get(name)
 
 
 def as_drawn(name: str, scene: Scene) -> str:
-    """The name by which a tile is drawn: in a window, my coin is that of a known seat.
+    """The name by which a tile is drawn: in a window, what is mine is that of a known seat.
 
-    So is their coin, if there is only one other.
+    So is what is theirs, if there is only one other.
     """
-    if scene.me is not None and name == "my coin":
-        return f"coin of seat {scene.me}"
-    if scene.me is not None and name == "their coin" and scene.players == 2:
-        return f"coin of seat {1 - scene.me}"
+    if scene.me is not None and name.startswith(colours.MY):
+        return f"{name.removeprefix(colours.MY)} of seat {scene.me}"
+    if scene.me is not None and name.startswith(colours.THEIR) and scene.players == 2:
+        return f"{name.removeprefix(colours.THEIR)} of seat {1 - scene.me}"
     return name
 
 

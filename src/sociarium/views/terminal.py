@@ -5,7 +5,8 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from sociarium.core.scene import HEADINGS, Body, Bonds, Circle, Scene
+from sociarium.core.actions import COMPASS
+from sociarium.core.scene import Body, Bonds, Circle, Scene
 from sociarium.views import colours, lying, ring, sprites
 from sociarium.views.colours import Colour
 from sociarium.views.lettering import number
@@ -25,8 +26,6 @@ GLYPHS = {
     "river": "=",
     "waste": "%",
     "apple": "a",
-    "my coin": "m",
-    "their coin": "t",
     "iron": "i",
     "gold": "g",
     "open gold": "G",
@@ -79,6 +78,8 @@ def text(scene: Scene, colour: bool = True) -> Text:
 
 
 def _coloured(scene: Scene) -> Text:
+    if scene.places:
+        return Text("\n".join([*_places(scene), _status(scene), *ties(scene.bonds)]), end="")
     page = Text(no_wrap=True, end="")
     bodies = {(body.row, body.col): body for body in scene.bodies}
     names = tuple(sprites.as_drawn(name, scene) for name in scene.tiles)
@@ -104,6 +105,8 @@ def _coloured(scene: Scene) -> Text:
 
 
 def _plain(scene: Scene) -> Text:
+    if scene.places:
+        return _coloured(scene)
     glyphs = _glyphs(scene.tiles)
     lots, marks = lying.lots(scene), _marks(scene, glyphs)
     cells = [[glyphs[code] for code in row] for row in scene.ground.tolist()]
@@ -118,6 +121,22 @@ def _plain(scene: Scene) -> Text:
     return Text(
         "\n".join([*lines, _status(scene), *ties(scene.bonds), legend]), no_wrap=True, end=""
     )
+
+
+def _places(scene: Scene) -> list[str]:
+    """A line for each place: who is there and what they hold, what lies there, if it is at work."""
+    lots, lines = lying.lots(scene), []
+    for col, place in enumerate(scene.places):
+        here = [
+            f"^{_digit(body.seat)}" + (f" ({', '.join(body.holds)})" if body.holds else "")
+            for body in scene.bodies
+            if body.col == col
+        ]
+        lot = lots.get((0, col), Lot())
+        lie = [f"{units} {name}" for name, units in lot.goods]
+        busy = [f"at work for {place.busy}"] if place.busy else []
+        lines.append("   ".join([f"{place.name}:", *here, *lie, *busy]))
+    return lines
 
 
 def _lot(lot: Lot, marks: dict[str, str]) -> str:
@@ -171,7 +190,7 @@ def _glyphs(tiles: tuple[str, ...]) -> list[str]:
     """A mark for every tile, no two the same."""
     glyphs: list[str] = []
     for name in tiles:
-        seat = colours.owner_of_coin(name)
+        _, seat = colours.owned(name)
         wanted = f"${_digit(seat)}" if seat is not None else GLYPHS.get(name, "")
         glyphs.append(_free(name, wanted, glyphs))
     return glyphs
@@ -197,7 +216,7 @@ def _legend(scene: Scene, glyphs: list[str], things: list[str]) -> str:
         for code in np.unique(scene.lit).tolist()
         if code
     ]
-    parts += ["^0 seat 0, facing " + ("ahead" if scene.me is not None else HEADINGS[0])]
+    parts += ["^0 seat 0, facing " + ("ahead" if scene.me is not None else COMPASS[0])]
     return "   ".join(parts)
 
 
@@ -205,7 +224,8 @@ def _status(scene: Scene) -> str:
     """The clock, the gauges and one's own numbers."""
     numbers = {**scene.marks, **scene.private}
     gauges = (f"{name.replace('_', ' ')} {number(value)}" for name, value in numbers.items())
-    return "   ".join([f"step {scene.clock}/{scene.horizon}", *gauges])
+    orders = [f"{e.name} ({e.left} left)" if e.whole else e.name for e in scene.shared]
+    return "   ".join([f"step {scene.clock}/{scene.horizon}", *gauges, *orders])
 
 
 def ties(bonds: Bonds | None) -> list[str]:

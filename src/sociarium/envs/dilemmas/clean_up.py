@@ -32,11 +32,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.actions import ActionSpec
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -142,9 +145,11 @@ class CleanUp(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("ate", "{actor} ate an apple"),
-        EventSpec("cleaned", "{actor} cleaned {value} cells"),
-        EventSpec("passed_up", "{actor} could have cleaned {value} cells and did not"),
+        EventSpec("ate", "{actor} ate an apple", causes=("move",)),
+        EventSpec("cleaned", "{actor} cleaned {value} cells", causes=("clean",)),
+        EventSpec(
+            "passed_up", "{actor} could have cleaned {value} cells and did not", visible="nobody"
+        ),
         EventSpec("fouled", "waste appeared", axis="place"),
         *beams.ZAPPING,
     )
@@ -152,12 +157,16 @@ class CleanUp(GridWorld[State, Params]):
         GaugeSpec("apples", "apples standing"),
         GaugeSpec("clean_water", "basin cells without waste"),
     )
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "cells cleaned among those a ready cleaning beam would have reached",
         ("cleaned",),
         ("passed_up",),
     )
-    actions = (*turning.MOVES, "zap", "clean")
+    actions = (
+        *turning.MOVES,
+        beams.ZAP,
+        ActionSpec("clean", "clean", sentence="fire your cleaning beam at the waste ahead"),
+    )
     tiles, lights = TILES, ("clean", "zap")
     own = (timer("zap_cooldown"), timer("clean_cooldown"), timer("away"))
 
@@ -175,18 +184,18 @@ class CleanUp(GridWorld[State, Params]):
         if not self.orchard or not self.basin:
             raise BadMap("a Clean Up map needs at least one basin cell (w) and orchard cell (B)")
         growing = np.concatenate([self.orchard_cells, self.basin_cells])
-        self.survey(drawing, players, growing, {"#": WALL, "~": RIVER}, SAND)
+        self.build_from_map(drawing, players, growing, {"#": WALL, "~": RIVER}, SAND)
         self.water = self.basin + len(drawing.cells("~"))
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.exile = spawning.Exile(self.terrain, self.spawn)
         self.orchard_at = self.terrain.numbering(self.orchard_cells)
         self.basin_at = self.terrain.numbering(self.basin_cells)
-        self.draws = self.orchard + 2 * players + 3
+        self.declare(self.cooperation, draws=self.orchard + 2 * players + 3)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn spawn cells, waste in drawn basin cells, no apples (R2, R9)."""
@@ -261,7 +270,7 @@ class CleanUp(GridWorld[State, Params]):
         reach = beams.lit(terrain, params.clean, idle, state.body, state.heading)
         _, missed = self.fouled_in(state.waste, reach, state.body, state.heading)
         missed = jnp.sum(missed, axis=1, dtype=jnp.float32)
-        transition = paid(
+        transition = bare_transition(
             reward,
             truncated=after.clock >= params.horizon,  # R10
             events={

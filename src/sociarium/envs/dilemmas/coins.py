@@ -26,12 +26,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, View, paid
+from sociarium.core.environment import Transition, View, bare_transition
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -110,11 +112,11 @@ class Coins(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("took_own", "{actor} took a coin of its own colour"),
-        EventSpec("took_other", "{actor} took a coin of {target}"),
+        EventSpec("took_own", "{actor} took a coin of its own colour", causes=("move",)),
+        EventSpec("took_other", "{actor} took a coin of {target}", causes=("move",)),
     )
     gauge_specs = (GaugeSpec("coins", "coins lying about"),)
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "coins of one's own colour among coins taken", ("took_own",), ("took_other",)
     )
     actions = turning.MOVES
@@ -133,14 +135,14 @@ class Coins(GridWorld[State, Params]):
         drawing = Drawing(cartography.chosen(map, map_seed, lay_out), LEGEND, tiles)
         self.starts, self.floor_cells = drawing.cells("P"), drawing.cells(".")
         self.places = len(self.floor_cells)
-        self.survey(drawing, players, self.floor_cells, {"#": WALL}, FLOOR)
+        self.build_from_map(drawing, players, self.floor_cells, {"#": WALL}, FLOOR)
         spawning.enough_places(len(self.starts) + self.places, players, "cells to start from")
         self.place_at = self.terrain.numbering(self.floor_cells)
-        self.draws = self.places + players
+        self.declare(self.cooperation, draws=self.places + players)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn places with drawn colours, no coins (R1, R6)."""
@@ -184,7 +186,7 @@ class Coins(GridWorld[State, Params]):
         )
 
         reward = jnp.where(found >= 0, params.coin_reward, 0.0) + robbed * params.loss  # R3, R4
-        return after, paid(
+        return after, bare_transition(
             reward,
             truncated=after.clock >= params.horizon,  # R7
             events={
@@ -215,13 +217,13 @@ class Coins(GridWorld[State, Params]):
             own=jnp.zeros((self.players, 0), jnp.int16),
         )
 
-    def overview(self, state: State, params: Params) -> Scene:
+    def draw_map(self, state: State, params: Params) -> Scene:
         """The map, with every coin in its owner's colour (`coin of seat k`)."""
         owner, coin = np.argsort(np.asarray(state.colour)), np.asarray(state.coin)
         ground = np.where(self.terrain.wall.ravel(), WALL, FLOOR)
         ground[self.floor_cells] = np.where(coin < 0, FLOOR, WALL + 1 + owner[coin])
         owned = tuple(f"coin of seat {seat}" for seat in range(self.players))
-        scene = super().overview(state, params).with_ground(ground)
+        scene = super().draw_map(state, params).with_ground(ground)
         return dataclasses.replace(scene, tiles=(*TILES[:MINE], *owned))
 
     def private(self, state: State) -> tuple[Int[Array, " players"], ...]:

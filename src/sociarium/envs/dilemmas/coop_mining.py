@@ -28,11 +28,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8, UInt16, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.actions import ActionSpec
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -143,9 +146,9 @@ class CoopMining(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("mined_iron", "{actor} mined iron"),
-        EventSpec("struck_gold", "{actor} struck gold"),
-        EventSpec("mined_gold", "{actor} mined gold together with others"),
+        EventSpec("mined_iron", "{actor} mined iron", causes=("mine",)),
+        EventSpec("struck_gold", "{actor} struck gold", causes=("mine",)),
+        EventSpec("mined_gold", "{actor} mined gold together with others", causes=("mine",)),
         EventSpec("failed", "the gold {actor} struck closed with {value} at work"),
     )
     gauge_specs = (
@@ -153,10 +156,10 @@ class CoopMining(GridWorld[State, Params]):
         GaugeSpec("gold", "gold in the pit"),
         GaugeSpec("at_work", "players at work on gold"),
     )
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "gold mined together among ore mined", ("mined_gold",), ("mined_iron",)
     )
-    actions = (*turning.MOVES, "mine")
+    actions = (*turning.MOVES, ActionSpec("mine", "mine", sentence="mine the ore ahead"))
     tiles, lights = TILES, ("mine",)
     own = (timer("cooldown"),)
 
@@ -173,15 +176,15 @@ class CoopMining(GridWorld[State, Params]):
         self.places = len(self.ore_cells)
         if not self.places:
             raise BadMap("a Coop Mining map needs at least one ore cell (.)")
-        self.survey(drawing, players, self.ore_cells, {"#": WALL}, FLOOR)
+        self.build_from_map(drawing, players, self.ore_cells, {"#": WALL}, FLOOR)
         self.spawn = drawing.cells("P")
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.place_at = self.terrain.numbering(self.ore_cells)
-        self.draws = self.places + 2 * players
+        self.declare(self.cooperation, draws=self.places + 2 * players)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn spawn cells, no ore (R1, R8)."""
@@ -230,7 +233,7 @@ class CoopMining(GridWorld[State, Params]):
 
         reward = mined_iron * params.iron_reward + mined_gold * params.gold_reward
         cells = jnp.append(jnp.asarray(self.ore_cells), -1)
-        return after, paid(
+        return after, bare_transition(
             reward,
             truncated=after.clock >= params.horizon,  # R9
             events={

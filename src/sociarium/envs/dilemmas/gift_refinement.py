@@ -29,11 +29,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.actions import ActionSpec
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec, OwnSpec
+from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -130,21 +133,29 @@ class GiftRefinement(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("picked", "{actor} picked up a token"),
-        EventSpec("gave", "{actor} gave {target} a token"),
-        EventSpec("consumed", "{actor} consumed {value} tokens"),
-        EventSpec("wasted", "{actor} consumed {value} tokens that could have been given"),
-        EventSpec("reached_out", "{actor} held out a gift"),
+        EventSpec("picked", "{actor} picked up a token", causes=("move",)),
+        EventSpec("gave", "{actor} gave {target} a token", causes=("gift",)),
+        EventSpec("consumed", "{actor} consumed {value} tokens", causes=("consume",)),
+        EventSpec(
+            "wasted",
+            "{actor} consumed {value} tokens that could have been given",
+            visible="nobody",
+        ),
+        EventSpec("reached_out", "{actor} held out a gift", causes=("gift",)),
     )
     gauge_specs = (
         GaugeSpec("tokens", "tokens lying about"),
         GaugeSpec("raw", "raw tokens in bags"),
         GaugeSpec("refined", "refined and precious tokens in bags"),
     )
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "tokens given among raw and refined tokens used", ("gave",), ("wasted",)
     )
-    actions = (*turning.MOVES, "gift", "consume")
+    actions = (
+        *turning.MOVES,
+        ActionSpec("gift", "gift", sentence="give a token to whoever is ahead"),
+        ActionSpec("consume", "consume", sentence="use up all tokens in your bag"),
+    )
     tiles, lights = TILES, ("gift",)
     own = (
         timer("cooldown"),
@@ -166,15 +177,15 @@ class GiftRefinement(GridWorld[State, Params]):
         self.places = len(self.token_cells)
         if not self.places:
             raise BadMap("a Gift Refinement map needs at least one token cell (.)")
-        self.survey(drawing, players, self.token_cells, {"#": WALL}, FLOOR)
+        self.build_from_map(drawing, players, self.token_cells, {"#": WALL}, FLOOR)
         self.spawn = drawing.cells("P")
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.place_at = self.terrain.numbering(self.token_cells)
-        self.draws = self.places + players
+        self.declare(self.cooperation, draws=self.places + players)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players with empty bags on drawn spawn cells, no tokens (R1, R8)."""
@@ -232,7 +243,7 @@ class GiftRefinement(GridWorld[State, Params]):
         )
 
         gave = gives_raw | gives_refined
-        return after, paid(
+        return after, bare_transition(
             eaten * params.token_reward,
             truncated=after.clock >= params.horizon,  # R9
             events={

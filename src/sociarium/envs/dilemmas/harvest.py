@@ -30,11 +30,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap, UnknownName
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -207,9 +209,9 @@ class Harvest(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("ate", "{actor} ate an apple"),
-        EventSpec("ate_last", "{actor} ate the last apple of a patch"),
-        EventSpec("spared", "{actor} left the last apple of a patch standing"),
+        EventSpec("ate", "{actor} ate an apple", causes=("move",)),
+        EventSpec("ate_last", "{actor} ate the last apple of a patch", causes=("move",)),
+        EventSpec("spared", "{actor} left the last apple of a patch standing", visible="nobody"),
         EventSpec("patch_died", "patch {value} is bare for good", axis="place"),
         *beams.ZAPPING,
     )
@@ -217,10 +219,10 @@ class Harvest(GridWorld[State, Params]):
         GaugeSpec("apples", "apples standing"),
         GaugeSpec("patches", "patches with at least one apple"),
     )
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "last apples of a patch declined among those within one step", ("spared",), ("ate_last",)
     )
-    actions = (*turning.MOVES, "zap")
+    actions = (*turning.MOVES, beams.ZAP)
     tiles, lights = TILES, ("zap",)
     own = (timer("cooldown"), timer("away"))
 
@@ -244,7 +246,7 @@ class Harvest(GridWorld[State, Params]):
         drawing = Drawing(text, LEGEND, tiles)
         self.map = map
         self.plot_cells = drawing.cells("A")
-        self.survey(drawing, players, self.plot_cells, {"#": WALL}, GRASS)
+        self.build_from_map(drawing, players, self.plot_cells, {"#": WALL}, GRASS)
         self.plots = len(self.plot_cells)
         if not self.plots or not len(drawing.cells("P")):
             raise BadMap("a Harvest map needs at least one apple cell (A) and one spawn cell (P)")
@@ -258,17 +260,18 @@ class Harvest(GridWorld[State, Params]):
         self.patch = self.neighbourhood.patches()
         self.patches = int(self.patch.max(initial=-1)) + 1
         self.plot_at = self.terrain.numbering(self.plot_cells)
-        self.region = np.full(self.map_shape, -1, np.int32)
+        self.region = np.full((drawing.rows, drawing.cols), -1, np.int32)
         self.region.flat[self.plot_cells] = self.patch
-        self.draws = self.plots + 2 * players + 1
+        self.declare(self.cooperation, draws=self.plots + 2 * players + 1)
 
-    def defaults(self) -> Params:
+    def params(self, **changes: Any) -> Params:
         """The paper's numbers for the map; a map of one's own gets the open map's."""
+        numbers = Params.of()
         if self.map in ("closed", "partnership"):
-            return Params.of(length=4, recharge=1, exile=100)
+            numbers = Params.of(length=4, recharge=1, exile=100)
         if self.map in ("six_trees", "one_tree"):
-            return Params.meltingpot(self.map)
-        return Params.of()
+            numbers = Params.meltingpot(self.map)
+        return replace_parameters(numbers, **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """All apples standing, everybody on a drawn place (R6)."""
@@ -321,7 +324,7 @@ class Harvest(GridWorld[State, Params]):
         left = self.standing(apple)
         bared = (self.standing(state.apple) > 0) & (left == 0)
         patch = jnp.append(jnp.asarray(self.patch), 0)[plot]
-        transition = paid(
+        transition = bare_transition(
             reward,
             truncated=after.clock >= params.horizon,  # R7
             events={

@@ -34,11 +34,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8, UInt16, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -143,17 +145,20 @@ class Mushrooms(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        *(EventSpec(f"ate_{kind}", f"{{actor}} ate a {kind} mushroom") for kind in KINDS),
+        *(
+            EventSpec(f"ate_{kind}", f"{{actor}} ate a {kind} mushroom", causes=("move",))
+            for kind in KINDS
+        ),
         EventSpec("sprouted", "a mushroom grew", axis="place"),
         *beams.ZAPPING,
     )
     gauge_specs = tuple(GaugeSpec(kind, f"{kind} mushrooms standing") for kind in KINDS)
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "blue mushrooms among mushrooms eaten",
         ("ate_blue",),
         ("ate_red", "ate_green", "ate_orange"),
     )
-    actions = (*turning.MOVES, "zap")
+    actions = (*turning.MOVES, beams.ZAP)
     tiles, lights = TILES, ("zap",)
     own = (timer("cooldown"), timer("away"), timer("digesting"))
 
@@ -170,18 +175,18 @@ class Mushrooms(GridWorld[State, Params]):
         self.soil = len(self.soil_cells)
         if not self.soil:
             raise BadMap("a Mushrooms map needs at least one cell of soil (. R G B O)")
-        self.survey(drawing, players, self.soil_cells, {"#": WALL}, GRASS)
+        self.build_from_map(drawing, players, self.soil_cells, {"#": WALL}, GRASS)
         glyphs = drawing.glyphs.ravel()[self.soil_cells]
         self.planted = np.select([glyphs == glyph for glyph in "RGBO"], [1, 2, 3, 4], 0)
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.exile = spawning.Exile(self.terrain, self.spawn)
         self.soil_at = self.terrain.numbering(self.soil_cells)
-        self.draws = (len(KINDS) * TRIES + 2) * players + 2
+        self.declare(self.cooperation, draws=(len(KINDS) * TRIES + 2) * players + 2)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Mushrooms at their marked places, players on drawn spawn cells (R3, R8)."""
@@ -235,7 +240,7 @@ class Mushrooms(GridWorld[State, Params]):
             mushroom=jnp.where(sprouts > 0, sprouts, left),
         )
         eaten = {f"ate_{kind}": found == number + 1 for number, kind in enumerate(KINDS)}
-        return after, paid(
+        return after, bare_transition(
             rewards(found, params),
             truncated=after.clock >= params.horizon,  # R9
             events={

@@ -35,11 +35,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt16
 
 from sociarium.core import random
-from sociarium.core.environment import Transition, paid
+from sociarium.core.actions import ActionSpec
+from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
+from sociarium.core.facets import Cooperation
+from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import CooperationSpec, EventSpec, GaugeSpec, OwnSpec
+from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -144,11 +147,11 @@ class PDArena(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("took_cooperate", "{actor} took a cooperate token"),
-        EventSpec("took_defect", "{actor} took a defect token"),
-        EventSpec("met", "{actor} met {target} and got {value}"),
+        EventSpec("took_cooperate", "{actor} took a cooperate token", causes=("move",)),
+        EventSpec("took_defect", "{actor} took a defect token", causes=("move",)),
+        EventSpec("met", "{actor} met {target} and got {value}", causes=("interact",)),
         EventSpec("was_met", "{actor}, met by {target}, got {value}"),
-        EventSpec("reached_out", "{actor} tried to meet somebody"),
+        EventSpec("reached_out", "{actor} tried to meet somebody", causes=("interact",)),
         EventSpec("returned", "{actor} came back"),
     )
     gauge_specs = (
@@ -156,10 +159,13 @@ class PDArena(GridWorld[State, Params]):
         GaugeSpec("defect", "defect tokens in bags"),
         GaugeSpec("tokens", "tokens standing"),
     )
-    cooperation = CooperationSpec(
+    cooperation = Cooperation(
         "cooperate tokens among tokens taken", ("took_cooperate",), ("took_defect",)
     )
-    actions = (*turning.MOVES, "interact")
+    actions = (
+        *turning.MOVES,
+        ActionSpec("interact", "interact", sentence="play the matrix game with whoever is ahead"),
+    )
     tiles, lights = TILES, ("interact",)
     own = (
         timer("cooldown"),
@@ -181,17 +187,17 @@ class PDArena(GridWorld[State, Params]):
         self.places = len(self.token_cells)
         if not self.places:
             raise BadMap("a PD Arena map needs at least one token place (C or D)")
-        self.survey(drawing, players, self.token_cells, {"#": WALL}, FLOOR)
+        self.build_from_map(drawing, players, self.token_cells, {"#": WALL}, FLOOR)
         self.kind = np.where(drawing.mask("C").ravel()[self.token_cells], COOPERATE, DEFECT)
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
         self.exile = spawning.Exile(self.terrain, self.spawn)
         self.place_at = self.terrain.numbering(self.token_cells)
-        self.draws = self.places + 4 * players + 1
+        self.declare(self.cooperation, draws=self.places + 4 * players + 1)
 
-    def defaults(self) -> Params:
-        """The paper's numbers."""
-        return Params.of()
+    def params(self, **changes: Any) -> Params:
+        """The paper's numbers, with some of them changed by name."""
+        return replace_parameters(Params.of(), **changes)
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """All tokens standing, players with empty bags on drawn spawn cells (R1, R10)."""
@@ -255,7 +261,7 @@ class PDArena(GridWorld[State, Params]):
             defect=jnp.where(played, 0, defect),
             token=sprouted(grow, token, standing, params.regrowth),  # R2
         )
-        return after, paid(
+        return after, bare_transition(
             earned,
             truncated=after.clock >= params.horizon,  # R11
             events={

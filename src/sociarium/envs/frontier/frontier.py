@@ -41,9 +41,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8, UInt32
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View, lawful
+from sociarium.core.actions import DO_NOTHING, STAY, ActionSpec, action_for_each
+from sociarium.core.environment import Environment, Transition, View, frame, mask_illegal
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
+from sociarium.core.facets import Bench, Board, Bounds, Crafting
+from sociarium.core.params import replace_parameters
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
@@ -52,13 +55,19 @@ from sociarium.envs.frontier import task as tasks
 from sociarium.envs.frontier.site import Site
 from sociarium.envs.frontier.task import MOST_UNITS, UNLIMITED, Task
 from sociarium.mechanics import movement, recipes
-from sociarium.mechanics.layout import computed_once
+from sociarium.mechanics.layout import no_inline
 from sociarium.mechanics.windows import EXTRA, Window
 
 SHEET = RuleSheet.read(__doc__)
 
-MOVES = ("stay", "north", "south", "west", "east")
-STAY, NORTH, SOUTH, WEST, EAST = range(len(MOVES))
+MOVES = (
+    DO_NOTHING,
+    ActionSpec("north", "move", direction="north", sentence="step one cell north"),
+    ActionSpec("south", "move", direction="south", sentence="step one cell south"),
+    ActionSpec("west", "move", direction="west", sentence="step one cell west"),
+    ActionSpec("east", "move", direction="east", sentence="step one cell east"),
+)
+NORTH, SOUTH, WEST, EAST = range(STAY + 1, len(MOVES))
 SYNTHESISE = len(MOVES)
 PICK = SYNTHESISE + 1  # of kind 0; the other kinds follow, then dumping, then eating
 TILES = ("nothing", "grass", "block")
@@ -97,7 +106,6 @@ class State(eqx.Module):
     energy: Int[Array, " players"]
     kinds_known: UInt32[Array, " players"]  # sets of kinds, as bits
     workplaces_known: UInt32[Array, " players"]
-    announced: UInt32[Array, " players"]  # known kinds the record has told of
     beast: Int[Array, " beasts"]
     block: Bool[Array, " entries"]
     workplace: UInt8[Array, " entries"]  # counted from 1
@@ -139,7 +147,7 @@ class Frontier(Environment[State, Params]):
         self.task = task if isinstance(task, Task) else tasks.task(task)
         self.site = Site(self.task, players, tiles)
         self.players = self.site.players
-        self.map_shape = self.site.shape
+        self._resolve(task=repr(self.task))
         self.jobs, self.job = tuple(self.task.jobs), self.site.job
         self.kinds, self.workplaces = self.task.kinds, tuple(self.task.events)
         self.hunger = self.task.hunger
@@ -147,41 +155,69 @@ class Frontier(Environment[State, Params]):
         self.food = np.array([self.kinds.index(kind) for kind in self.foods], np.int32)
         self.terrain = self.site.terrain
         reach = self.task.sight if sight is None else sight
-        if not 1 <= reach <= (min(self.map_shape) - 1) // 2:
+        (rows, cols), most = self.site.shape, (min(self.site.shape) - 1) // 2
+        if not 1 <= reach <= most:
             raise BadArgument(
-                f"sight must be 1 to {(min(self.map_shape) - 1) // 2} on {self.map_shape[0]} x "
-                f"{self.map_shape[1]} cells, so that nobody sees around the world; given {reach}"
+                f"sight must be 1 to {most} on {rows} x {cols} cells, so that nobody sees around "
+                f"the world; given {reach}"
             )
         self.window = Window(self.terrain, ahead=reach, behind=reach, side=reach, wraps=True)
         self.dump = PICK + len(self.kinds)
         self.eat = self.dump + len(self.kinds)
         self.actions = (
             *MOVES,
-            "synthesise",
-            *(f"{verb} {kind}" for verb in ("pick", "dump") for kind in self.kinds),
-            *(f"eat {kind}" for kind in self.foods),
+            ActionSpec("synthesise", "synthesise", sentence="make what the place makes"),
+            *action_for_each("pick", self.kinds, "pick {}", "take a unit of {} from the ground"),
+            *action_for_each("dump", self.kinds, "dump {}", "leave a unit of {} on the ground"),
+            *action_for_each("eat", self.foods, "eat {}", "eat a unit of {} that you hold"),
         )
-        self.draws = self.players + self.site.beasts
         self.recipes = tuple(
             RecipeSpec(name, event.takes, event.gives, event.needs)
             for name, event in self.task.events.items()
         )
-        self.sources = {k: data.needs for k, data in self.task.resources.items() if data.piles}
+        lying = {k: data.needs for k, data in self.task.resources.items() if data.piles}
+        self.facets = (
+            Board(
+                self.site.shape,
+                lambda state: (state.body, jnp.zeros_like(state.body)),
+                window="follows",
+                wraps=True,
+            ),
+            Crafting(
+                self.recipes,
+                lying,
+                lambda state: recipes.unpacked(state.workplaces_known, len(self.recipes)),
+                made="synthesised",
+                taken="picked",
+                discovered="discovered",
+                handed_over="handed_over",
+            ),
+            Bounds(self._bounds),
+            Bench(self.players + self.site.beasts),
+        )
         self.event_specs = self._events()
         self.view_spec = self._view()
 
     def _events(self) -> tuple[EventSpec, ...]:
         kinds, workplaces = self.kinds, self.workplaces
         always = (
-            EventSpec("picked", "{actor} picked {value}", values=kinds),
-            EventSpec("dumped", "{actor} left {value}", values=kinds),
-            EventSpec("synthesised", "{actor} did {value}", values=workplaces),
-            EventSpec("handed_over", "{actor} handed {value} over to {target}", "target", kinds),
-            EventSpec("discovered", "{actor} discovered {value}", values=kinds),
+            EventSpec("picked", "{actor} picked {value}", values=kinds, causes=("pick",)),
+            EventSpec("dumped", "{actor} left {value}", values=kinds, causes=("dump",)),
+            EventSpec(
+                "synthesised", "{actor} did {value}", values=workplaces, causes=("synthesise",)
+            ),
+            EventSpec(
+                "handed_over",
+                "{actor} handed {value} over to {target}",
+                axis="target",
+                values=kinds,
+                causes=("dump",),
+            ),
+            EventSpec("discovered", "{actor} discovered {value}", values=kinds, slots=len(kinds)),
             EventSpec("found", "{actor} found a place for {value}", values=workplaces),
         )
         hungry = (
-            EventSpec("ate", "{actor} ate {value}", values=kinds),
+            EventSpec("ate", "{actor} ate {value}", values=kinds, causes=("eat",)),
             EventSpec("bitten", "a beast bit {actor}"),
             EventSpec("starved", "{actor} starved"),
         )
@@ -189,12 +225,12 @@ class Frontier(Environment[State, Params]):
 
     def _view(self) -> ViewSpec:
         planes = (
-            PlaneSpec("ground", TILES),
-            PlaneSpec("occupant", ("nobody", "myself", "somebody")),
-            PlaneSpec("seat", seat_codes(self.players)),
-            PlaneSpec("workplace", ("none", *self.workplaces)),
-            *((PlaneSpec("hazard", ("none", "beast")),) if self.site.beasts else ()),
-            *(PlaneSpec(kind, AMOUNTS, counts=True) for kind in self.kinds),
+            PlaneSpec("ground", TILES, "ground"),
+            PlaneSpec("occupant", ("nobody", "myself", "somebody"), "occupant"),
+            PlaneSpec("seat", seat_codes(self.players), "seat"),
+            PlaneSpec("workplace", ("none", *self.workplaces), "station"),
+            *((PlaneSpec("hazard", ("none", "beast"), "hazard"),) if self.site.beasts else ()),
+            *(PlaneSpec(kind, AMOUNTS, "goods") for kind in self.kinds),
         )
         own = (
             OwnSpec("job", 0, max(len(self.jobs) - 1, 1), told=self.jobs),
@@ -203,9 +239,9 @@ class Frontier(Environment[State, Params]):
         )
         return ViewSpec(planes, self.window.rows, self.window.cols, self.window.home, own)
 
-    def defaults(self) -> Params:
-        """The task's own numbers."""
-        return self._params(self.task)
+    def params(self, **changes: Any) -> Params:
+        """The task's own numbers, with some of them changed by name."""
+        return replace_parameters(self._params(self.task), **changes)
 
     def reference(self) -> Params:
         """The numbers of the reference code, where they differ from the paper's."""
@@ -250,7 +286,6 @@ class Frontier(Environment[State, Params]):
             energy=jnp.full(self.players, params.energy),
             kinds_known=unknown,
             workplaces_known=unknown,
-            announced=unknown,
             beast=site.draw_beasts(k_beast, block),
             block=jnp.pad(block, (0, entries - len(block))),
             workplace=empty.at[workplace].set(site.workplace_kind.astype(np.uint8) + 1),
@@ -266,14 +301,12 @@ class Frontier(Environment[State, Params]):
         """Pick, dump, synthesise and eat; then move; then grow hungry; count."""
         k_move, k_beast = jax.random.split(key, 2)
         reach = self.reach(state, params)
-        actions = lawful(actions, self.allowed(state, reach, params))
+        actions = mask_illegal(actions, self.allowed(state, reach, params))
         ground, giver = self.exchange(state, actions)
-        inventory = computed_once(self.bagged, state.inventory, actions, reach.workplace, params)
+        inventory = no_inline(self.bagged, state.inventory, actions, reach.workplace, params)
         stood = self.walk(k_move, state, actions)  # R7: after the ground was changed
         body, energy, beast, bitten = self.starve(k_beast, state, stood, inventory, actions, params)
         known = state.kinds_known | reach.tools | recipes.bits(reach.sees & (reach.lying > 0))
-        news = known & ~state.announced
-        announced = news & (~news + 1)  # one a step
         here = jnp.uint32(1) << (reach.workplace - 1).astype(jnp.uint32)
         here = jnp.where(reach.equipped, here, jnp.uint32(0))
         after = State(
@@ -283,14 +316,13 @@ class Frontier(Environment[State, Params]):
             energy=energy,
             kinds_known=known,  # R11
             workplaces_known=state.workplaces_known | here,
-            announced=state.announced | announced,
             beast=beast,
             block=state.block,
             workplace=state.workplace,
             vein=state.vein,
             **ground,
         )
-        events = self.told(state, after, actions, giver, announced, here, bitten, stood)
+        events = self.told(state, after, actions, giver, here, bitten, stood)
         gained = inventory - state.inventory
         reward = jnp.sum(gained * params.worth[self.job], axis=1)  # R10
         over = ~self.present(after).any()
@@ -429,7 +461,6 @@ class Frontier(Environment[State, Params]):
         after: State,
         actions: Int[Array, " players"],
         giver: Int[Array, " players"],
-        announced: UInt32[Array, " players"],
         here: UInt32[Array, " players"],
         bitten: Bool[Array, " players"],
         stood: Int[Array, " players"],
@@ -441,7 +472,7 @@ class Frontier(Environment[State, Params]):
         picked = (actions >= PICK) & (actions < self.dump)
         dumped = (actions >= self.dump) & (actions < self.eat)
         handed = picked & (giver != NOBODY) & (giver != seat)  # R9
-        first = (31 - jax.lax.clz(announced)).astype(jnp.float32)
+        news = recipes.unpacked(after.kinds_known & ~before.kinds_known, len(self.kinds))
         events = {
             "picked": event(picked, cell=at, value=kind),
             "dumped": event(dumped, cell=at, value=kind),
@@ -449,7 +480,11 @@ class Frontier(Environment[State, Params]):
             "handed_over": event(
                 handed, other=jnp.where(handed, giver, NOBODY), cell=at, value=kind
             ),
-            "discovered": event(announced != 0, cell=at, value=first),
+            "discovered": event(
+                news,
+                cell=jnp.broadcast_to(at[:, None], news.shape),
+                value=jnp.broadcast_to(jnp.arange(len(self.kinds), dtype=jnp.float32), news.shape),
+            ),
             "found": event(here & ~before.workplaces_known != 0, cell=at, value=work),
         }
         if self.hunger:
@@ -474,7 +509,7 @@ class Frontier(Environment[State, Params]):
     def observe(self, state: State, params: Params) -> View:
         """The window as far as one's tools show it, job, goods and energy (R6, R8)."""
         ahead = jnp.zeros_like(state.body)
-        sees, works = computed_once(
+        sees, works = no_inline(
             _in_sight, state.inventory, params.kind_needs, params.workplace_needs
         )
         seen = self.window.cut(self.codes(state, params), state.body, ahead)
@@ -486,7 +521,7 @@ class Frontier(Environment[State, Params]):
         planes = [self.window.ground(seen), occupant, seat, workplace]
         if self.site.beasts:
             planes.append(seen >> BEAST & 1)
-        words = computed_once(_amounts, state.goods)
+        words = no_inline(_amounts, state.goods)
         lying = [self.window.cut(word, state.body, ahead) for word in words]
         for kind in range(len(self.kinds)):
             units = lying[kind // PACKED] >> 4 * (kind % PACKED) & MANY
@@ -496,7 +531,7 @@ class Frontier(Environment[State, Params]):
             own.append(state.energy[:, None])
         return View(cells=self.window.stack(*planes), own=jnp.concatenate(own, 1).astype(jnp.int16))
 
-    def bounds(self) -> dict[str, Bound]:
+    def _bounds(self, params: Params, seed: int) -> dict[str, Bound]:
         """The paper's oracle and tighter bounds, for one copy of the land and its own players."""
         from sociarium.envs.frontier import oracle  # whose solver takes a second to load
 
@@ -516,9 +551,13 @@ class Frontier(Environment[State, Params]):
             "worth": jnp.sum(state.inventory * params.worth[self.job]),
         }
 
-    def overview(self, state: State, params: Params) -> Scene:
+    def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
+        """The whole land with everything on it, seen or not; or what one player sees."""
+        return frame(self, self.draw_map(state, params), state, params, player)
+
+    def draw_map(self, state: State, params: Params) -> Scene:
         """The whole land with everything on it, seen or not."""
-        cells, (rows, cols) = self.terrain.cells, self.map_shape
+        cells, (rows, cols) = self.terrain.cells, self.site.shape
         block, workplace, goods, body, beast = (
             np.asarray(x)
             for x in (state.block, state.workplace, state.goods, state.body, state.beast)

@@ -17,7 +17,6 @@ them; whatever has no capacity is unlimited, whatever has no preference is worth
 `extends` names a task to start from, of which the table then changes some entries.
 """
 
-import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from sociarium.core.errors import SociariumError, UnknownName
+from sociarium.core.world_files import WORLD_FILES, read_world_file
 from sociarium.mechanics.recipes import MOST_KINDS
 
 UNLIMITED = 32767  # more than anybody can carry
@@ -143,10 +143,10 @@ def task(source: str | Path | Mapping[str, Any], name: str = "") -> Task:
     if str(source) in built_in():
         return _checked(str(source), _whole(_read_built_in(str(source))))
     path = Path(source)
-    if path.suffix not in (".toml", ".json"):
+    if path.suffix not in WORLD_FILES:
         hint = "Or give a file that ends in .toml or .json."
         raise UnknownName("frontier task", str(source), built_in(), hint)
-    return _checked(path.stem, _whole(_read(path)))
+    return _checked(path.stem, _whole(read_world_file(path)))
 
 
 def built_in() -> tuple[str, ...]:
@@ -159,17 +159,10 @@ def _read_built_in(name: str) -> Mapping[str, Any]:
     return tomllib.loads((resources.files(FOLDER) / "tasks" / f"{name}.toml").read_text())
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise BadTask(f"Cannot read the task {path}: {error.strerror}.") from error
-    except ValueError as error:
-        raise BadTask(f"{path} is not {path.suffix[1:].upper()}: {error}.") from error
-    if not isinstance(table, Mapping):
-        raise BadTask(f"{path} must hold a table of entries; given {table!r}.")
-    return table
+def players_and_summary(path: str) -> tuple[int, str]:
+    """How many players the task in a file has, and what it is in a sentence."""
+    described = task(path)
+    return described.players, described.summary
 
 
 def _whole(table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -290,7 +283,7 @@ class _Table:
 def _checked(name: str, raw: Mapping[str, Any]) -> Task:
     table = _Table(name, "", raw)
     table.only(
-        *("summary", "rows", "cols", "blocks", "map", "sight", "horizon"),
+        *("world", "summary", "rows", "cols", "blocks", "map", "sight", "horizon"),
         *("resources", "events", "jobs", "hunger", "reference"),
     )
     rows, cols, blocks = _land(table)

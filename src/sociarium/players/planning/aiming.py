@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
-from sociarium.core.environment import STAY, View
+from sociarium.core.actions import STAY
+from sociarium.core.environment import View
 from sociarium.mechanics import turning
 from sociarium.players.planning import paths
 from sociarium.players.planning.sight import IMPASSABLE, Sight

@@ -1,4 +1,4 @@
-"""How one walks in a world, known by the names of its actions alone."""
+"""How one walks in a world, known by its actions alone."""
 
 from typing import Any
 
@@ -6,27 +6,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
-from sociarium.core.environment import STAY, Environment
-from sociarium.core.scene import HEADINGS
-from sociarium.mechanics import turning
+from sociarium.core.actions import COMPASS, SIDES, STAY, Actions, actions_by_direction
+from sociarium.core.environment import Environment
 from sociarium.players.planning import paths
-
-STRIDES = ("forward", "step right", "back", "step left")  # by the way they lead from one's heading
 
 
 class Gait:
     """Steps relative to one's heading, with turns; or steps by the compass, without any."""
 
-    def __init__(self, actions: tuple[str, ...]) -> None:
-        self.turns = set(turning.MOVES) <= set(actions)
-        names = STRIDES if self.turns else HEADINGS
-        self.steps = np.array([actions.index(name) for name in names], np.int32)
+    def __init__(self, actions: Actions) -> None:
+        steps, turns = (actions_by_direction(actions, verb) for verb in ("move", "turn"))
+        self.turns = {"left", "right"} <= set(turns)
+        if self.turns:
+            self.turn_left, self.turn_right = turns["left"], turns["right"]
+        ways = SIDES if self.turns else COMPASS
+        self.steps = np.array([steps[way] for way in ways], np.int32)
 
     @classmethod
     def of(cls, env: Environment[Any, Any]) -> "Gait | None":
         """The gait of a world; none where one cannot walk."""
-        walks = (set(names) <= set(env.actions) for names in (turning.MOVES, HEADINGS))
-        return cls(env.actions) if any(walks) else None
+        steps, turns = (actions_by_direction(env.actions, verb) for verb in ("move", "turn"))
+        by_side = set(SIDES) <= set(steps) and {"left", "right"} <= set(turns)
+        return cls(env.actions) if by_side or set(COMPASS) <= set(steps) else None
 
     def step(
         self,
@@ -39,12 +40,14 @@ class Gait:
 
         Who `looks` where it goes turns there first.
         """
+        if not self.turns:
+            heading = jnp.zeros_like(heading)  # steps by the compass lead the same way for all
         toward = (paths.one_of(ways, word) - heading) & 3
         ahead = ways[heading & 3]
         toward = jnp.where(looks & ahead, 0, toward)
         action = jnp.asarray(self.steps)[toward]
         if self.turns:
-            turn = jnp.where(toward == 3, turning.TURN_LEFT, turning.TURN_RIGHT)
+            turn = jnp.where(toward == 3, self.turn_left, self.turn_right)
             action = jnp.where(looks & (toward > 0), turn, action)
         return jnp.where(ways.any(), action, STAY).astype(jnp.int32)
 

@@ -4,21 +4,25 @@ Whoever uses skills is given a map and a compass: its own cell and heading, from
 else on the map it has seen in its own window.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Int16, UInt8
 
 from sociarium.core.environment import Environment, View
+from sociarium.core.facets import ground_plan
+from sociarium.core.specs import PlaneSpec
 from sociarium.mechanics import turning
-from sociarium.mechanics.layout import computed_once
+from sociarium.mechanics.layout import no_inline
 from sociarium.players.planning.sight import Sight
 
 UNSEEN = 0  # the ground code of what was never seen
 NEVER = -1  # the step at which that was
-PASSING = ("occupant", "seat", "beam")  # what is true of one step only
-ROAMING = ("hazard",)  # what is known only while it is in sight
+LASTING = ("goods", "station", "hazard", "mark")  # roles of what stays on a cell for a while
+ROAMING = "hazard"  # the role of what is known only while it is in sight
 
 
 class MapMemory(eqx.Module):
@@ -40,11 +44,17 @@ class Surveyor:
     """Keeps the maps of one world's players; everything here is about a single player."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
-        self.spec, self.sight = env.view_spec, Sight(env.view_spec)
-        self.shape, self.wraps = env.map_shape, env.wraps
-        self.nowhere = env.map_shape[0] * env.map_shape[1]
-        names = [plane.name for plane in self.spec.planes]
-        self.layers = tuple(name for name in names if name not in (*PASSING, "ground"))
+        self.board = ground_plan(env)
+        self.shape, self.wraps, self.nowhere = self.board.shape, self.board.wraps, self.board.cells
+        self.spec = env.view_spec
+        if self.board.window == "fixed":
+            rows, cols = self.shape
+            size = {"rows": 2 * rows - 1, "cols": 2 * cols - 1}
+            self.spec = replace(env.view_spec, home=(rows - 1, cols - 1), **size)
+        self.sight = Sight(self.spec)
+        self.layers = [n for n, plane in enumerate(self.spec.planes) if plane.role in LASTING]
+        ground = PlaneSpec("ground", self.sight.tiles, "ground")
+        self.planes = (ground, *(self.spec.planes[layer] for layer in self.layers))
 
     def unknown(self) -> MapMemory:
         """A map on which nothing has been seen yet."""
@@ -63,6 +73,16 @@ class Surveyor:
             found=jnp.zeros(1 + layers, jnp.uint8),
         )
 
+    def centred(self, view: View, cell: Int[Array, ""]) -> View:
+        """The view with its player in the middle; a window that is not fixed is so already."""
+        if self.board.window != "fixed":
+            return view
+        rows, cols = self.shape
+        wide = jnp.pad(view.cells, ((0, 0), (rows - 1, rows - 1), (cols - 1, cols - 1)))
+        size = (len(view.cells), self.spec.rows, self.spec.cols)
+        cells = jax.lax.dynamic_slice(wide, (0, cell // cols, cell % cols), size)
+        return eqx.tree_at(lambda view: view.cells, view, cells)
+
     def looked(
         self,
         memory: MapMemory,
@@ -72,16 +92,16 @@ class Surveyor:
         clock: Int[Array, ""],
     ) -> MapMemory:
         """The map after a look around from this cell, at this step."""
+        view = self.centred(view, cell)
         ground = self.laid(self.sight.ground(view), cell, heading)
         seen = ground != UNSEEN
-        planes = [self.spec.plane(name) for name in self.layers]
-        lies = [self.laid(view.cells[plane], cell, heading) for plane in planes]
+        lies = [self.laid(view.cells[layer], cell, heading) for layer in self.layers]
         lying = [
-            jnp.where(seen, now, 0 if name in ROAMING else before)
-            for name, now, before in zip(self.layers, lies, memory.lying, strict=True)
+            jnp.where(seen, now, 0 if plane.role == ROAMING else before)
+            for plane, now, before in zip(self.planes[1:], lies, memory.lying, strict=True)
         ]
         met, in_sight = self._met(view, cell, heading)
-        pages = jnp.concatenate([memory.known[None], memory.lying]).reshape(len(planes) + 1, -1)
+        pages = jnp.concatenate([memory.known[None], memory.lying]).reshape(len(self.planes), -1)
         return MapMemory(
             known=jnp.where(seen, ground, memory.known),
             lying=jnp.stack(lying) if lying else memory.lying,
@@ -105,11 +125,16 @@ class Surveyor:
         if self.wraps:
             down = (down + rows // 2) % rows - rows // 2
             right = (right + cols // 2) % cols - cols // 2
-        ahead, aside = turning.relative(down, right, jnp.broadcast_to(heading, self.shape))
+        turned = jnp.broadcast_to(self._turned(heading), self.shape)
+        ahead, aside = turning.relative(down, right, turned)
         row, col = self.spec.home[0] - ahead, self.spec.home[1] + aside
         inside = (row >= 0) & (row < self.spec.rows) & (col >= 0) & (col < self.spec.cols)
         entry = jnp.where(inside & (cell < self.nowhere), row * self.spec.cols + col, plane.size)
-        return computed_once(_read, plane.ravel(), entry)
+        return no_inline(_read, plane.ravel(), entry)
+
+    def _turned(self, heading: Int[Array, ""]) -> Int[Array, ""]:
+        """Where the top of the window is."""
+        return jnp.asarray(heading) if self.board.window == "turns" else jnp.int32(0)
 
     def here(self, memory: MapMemory) -> Bool[Array, "rows cols"]:
         """The player's own cell; none while it is out of play."""
@@ -130,7 +155,7 @@ class Surveyor:
         place = jnp.argmax(who, axis=1).astype(jnp.int32)
         ahead = self.spec.home[0] - place // self.spec.cols
         aside = place % self.spec.cols - self.spec.home[1]
-        down, right = turning.ahead(heading)
+        down, right = turning.ahead(self._turned(heading))
         row = cell // self.shape[1] + ahead * down + aside * right
         col = cell % self.shape[1] + ahead * right - aside * down
         if self.wraps:

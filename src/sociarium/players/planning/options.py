@@ -13,8 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.core import random
-from sociarium.core.environment import Environment, Transition, View, lawful
+from sociarium.core.actions import DO_NOTHING, ActionSpec
+from sociarium.core.environment import Environment, Transition, View, mask_illegal
 from sociarium.core.errors import BadArgument
+from sociarium.core.facets import ground_plan
 from sociarium.core.scene import Scene
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
@@ -42,30 +44,24 @@ class Options(Environment[OptionsState, Any]):
                 f"{', '.join(orders) or 'none'}"
             )
         self.repertoire, self.world = repertoire, repertoire.env
-        self.actions = ("stay", *orders)
+        self.actions = (
+            DO_NOTHING,
+            *(ActionSpec(name, "pursue", name, sentence=f"pursue {name}") for name in orders),
+        )
         self.orders: Order = jax.tree.map(lambda *x: jnp.stack(x), *orders.values())
         self._act, self._judged = (
             jax.jit(jax.vmap(f)) for f in (repertoire.act, repertoire.judged)
         )
         self._look = jax.jit(jax.vmap(repertoire.surveyor.looked, (0, 0, 0, 0, None)))
         world = self.world
-        self.players, self.map_shape, self.wraps = world.players, world.map_shape, world.wraps
-        self.sheet, self.draws, self.view_spec = world.sheet, world.draws, world.view_spec
+        self.players, self.sheet, self.view_spec = world.players, world.sheet, world.view_spec
         self.event_specs, self.gauge_specs = world.event_specs, world.gauge_specs
-        self.cooperation, self.recipes = world.cooperation, world.recipes
-        self.sources = world.sources
+        inner = (lambda state: state.world), (lambda params: params)
+        self.facets = tuple(facet.around(*inner) for facet in world.facets)
 
-    def defaults(self) -> Any:
-        """The world's numbers."""
-        return self.world.defaults()
-
-    def changed(self, params: Any, **changes: Any) -> Any:
-        """The world's numbers with some of them changed by name."""
-        return self.world.changed(params, **changes)
-
-    def number(self, params: Any, name: str) -> Any:
-        """One of the world's numbers by its name."""
-        return self.world.number(params, name)
+    def params(self, **changes: Any) -> Any:
+        """The world's numbers, with some of them changed by name."""
+        return self.world.params(**changes)
 
     def reset(self, key: Key[Array, ""], params: Any) -> OptionsState:
         """The world as it starts, everybody with a first look around and no order."""
@@ -90,7 +86,7 @@ class Options(Environment[OptionsState, Any]):
         params: Any,
     ) -> tuple[OptionsState, Transition]:
         """One step of the world under everybody's order."""
-        actions = lawful(actions, self.legal(state, params))
+        actions = mask_illegal(actions, self.legal(state, params))
         given = jax.tree.map(lambda x: x[jnp.maximum(actions - 1, 0)], self.orders)
         begun = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (self.players,)), self.repertoire.begin()
@@ -110,7 +106,7 @@ class Options(Environment[OptionsState, Any]):
         self, memory: MapMemory, world: Any, view: View, clock: Int[Array, ""]
     ) -> MapMemory:
         """Everybody's map after a look around."""
-        return self._look(memory, view, *self.world.poses(world), clock)
+        return self._look(memory, view, *ground_plan(self.world).poses(world), clock)
 
     def observe(self, state: OptionsState, params: Any) -> View:
         """The world's view."""
@@ -126,18 +122,14 @@ class Options(Environment[OptionsState, Any]):
         """The world's levels."""
         return self.world.gauges(state.world, params)
 
-    def overview(self, state: OptionsState, params: Any) -> Scene:
-        """The world's whole map."""
-        return self.world.overview(state.world, params)
+    def horizon(self, params: Any) -> Int[Array, ""]:
+        """The world's."""
+        return self.world.horizon(params)
+
+    def scene(self, state: OptionsState, params: Any, player: int | None = None) -> Scene:
+        """What is seen of the world."""
+        return self.world.scene(state.world, params, player)
 
     def present(self, state: OptionsState) -> Bool[Array, " players"]:
         """Who is in play in the world."""
         return self.world.present(state.world)
-
-    def poses(self, state: OptionsState) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
-        """Where everybody stands and faces in the world."""
-        return self.world.poses(state.world)
-
-    def bounds(self) -> dict[str, Any]:
-        """The world's."""
-        return self.world.bounds()

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Int, Key
 from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.core import random
-from sociarium.core.environment import STAY, Environment, View
+from sociarium.core.actions import STAY, Actions
+from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.players.planning import routes
 from sociarium.players.planning.map_memory import UNSEEN, MapMemory
@@ -25,7 +26,7 @@ from sociarium.players.planning.skill import (
     Skill,
     Status,
 )
-from sociarium.players.planning.skills import ANYWHERE, Collect, Deed
+from sociarium.players.planning.skills import ANYWHERE, Aimed, Collect, Deed
 
 MOST = 2**31  # numbers of an order are smaller
 
@@ -38,8 +39,13 @@ def own_skills(env: Environment[Any, Any]) -> tuple[Skill, ...]:
 
 def social_skills(society: Society) -> tuple[Skill, ...]:
     """A skill for every verb among the actions that a charter and speech add to a world."""
-    added = society.deeds[len(society.world.actions) :]
-    verbs = dict.fromkeys(name.partition(" ")[0] for name in added)
+    return deeds(society.deeds[len(society.world.actions) :])
+
+
+def deeds(actions: Actions) -> tuple[Skill, ...]:
+    """A skill for every verb among these actions but those of walking, and of beams."""
+    known = {"stay", "move", "turn", *(s.verb for s in ANYWHERE if isinstance(s, Aimed))}
+    verbs = dict.fromkeys(action.verb for action in actions if action.verb not in known)
     return tuple(
         Deed(verb, f"{verb.capitalize()}, as soon as you may.", verb=verb, waits=True)
         for verb in verbs
@@ -66,7 +72,8 @@ class Repertoire:
         takes = [name for skill in own if isinstance(skill, Collect) for name in skill.taken]
         self.setting = Setting(env, tuple(dict.fromkeys(takes)), solid, strange=not own)
         social = social_skills(env) if isinstance(env, Society) else ()
-        suiting = [s for s in (*ANYWHERE, *own, *social) if s.suits(self.setting)]
+        plain = deeds(world.actions) if not own else ()
+        suiting = [s for s in (*ANYWHERE, *plain, *own, *social) if s.suits(self.setting)]
         self.env, self.surveyor = env, self.setting.surveyor
         self.skills = tuple({skill.name: skill for skill in suiting}.values())
         if names:
@@ -126,6 +133,7 @@ class Repertoire:
         The map must hold what is in view. The step in which an order ends is not its own: the
         player stays unless it is given another order.
         """
+        view = self.surveyor.centred(view, memory.cell)
         now = Situation(random.bits(key), view, legal, memory, order, running)
         intent = self._intent(now)
         status = self._status(now, intent, jnp.asarray(interrupted))
@@ -154,6 +162,7 @@ class Repertoire:
         Whoever asks this after each step gives no step away when an order ends. That there is no
         way is found out only by `act`.
         """
+        view = self.surveyor.centred(view, memory.cell)
         now = Situation(jnp.uint32(0), view, legal, memory, order, running)
         status = self._status(now, self._intent(now), jnp.asarray(interrupted))
         return Running(status.astype(jnp.int32), running.elapsed, running.last)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt32
 
-from sociarium.mechanics.layout import computed_once, lanes_last
+from sociarium.mechanics.layout import lanes_last, no_inline
 from sociarium.players.planning import floods
 
 NO_WAY = -1
@@ -38,7 +38,7 @@ def shortest(
     """
     stages, rows, cols = goal.shape
     home = jnp.arange(rows * cols).reshape(rows, cols) == cell
-    words = computed_once(_packed, goal, free | home[None], home)
+    words = no_inline(_packed, goal, free | home[None], home)
     length, ways = _flood(stages, cols, wraps)(*words)
     return Route(length, ways)
 

@@ -1,4 +1,4 @@
-"""What a view shows, by the names of the world's own view spec."""
+"""What a view shows, by the roles and names in the world's own view spec."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt8
@@ -16,12 +16,16 @@ class Sight:
     def __init__(self, spec: ViewSpec) -> None:
         self.spec = spec
         self.home = spec.home
-        self.tiles = spec.planes[spec.plane("ground")].codes
+        self.ground_plane, self.occupant_plane, self.seat_plane, self.light_plane = (
+            next(iter(spec.with_role(role)), None)
+            for role in ("ground", "occupant", "seat", "light")
+        )
+        self.tiles = () if self.ground_plane is None else spec.planes[self.ground_plane].codes
         self.seats = 1 + spec.seats_named
 
     def ground(self, view: View) -> UInt8[Array, "rows cols"]:
         """What lies on each cell, as codes of `tiles`."""
-        return view.cells[self.spec.plane("ground")]
+        return self._plane(view, self.ground_plane)
 
     def shows(self, view: View, *tiles: str) -> Bool[Array, "rows cols"]:
         """Where any of these lies; what the world does not know lies nowhere."""
@@ -34,16 +38,21 @@ class Sight:
 
     def others(self, view: View) -> Bool[Array, "rows cols"]:
         """Where somebody else stands."""
-        return view.cells[self.spec.plane("occupant")] >= SOMEBODY
+        return self._plane(view, self.occupant_plane) >= SOMEBODY
 
     def seat(self, view: View) -> UInt8[Array, "rows cols"]:
         """Who stands on each cell, counted from 1; the same for all where seats are not named."""
-        return view.cells[self.spec.plane("seat")]
+        return self._plane(view, self.seat_plane)
 
     def lit(self, view: View, beam: str) -> Bool[Array, "rows cols"]:
         """Where this beam shines."""
-        plane = self.spec.plane("beam")
-        return view.cells[plane] == self.spec.planes[plane].codes.index(beam)
+        assert self.light_plane is not None
+        codes = self.spec.planes[self.light_plane].codes
+        return view.cells[self.light_plane] == codes.index(beam)
+
+    def _plane(self, view: View, plane: int | None) -> UInt8[Array, "rows cols"]:
+        """One plane of the window; zeros where the world has none such."""
+        return jnp.zeros_like(view.cells[0]) if plane is None else view.cells[plane]
 
     def faced(
         self, view: View, mask: Bool[Array, "rows cols"], far: int = 1
@@ -57,7 +66,7 @@ class Sight:
             "facing me": wide[2 * far :, far:-far],
             "facing left": wide[far:-far, :cols],
         }
-        occupant = view.cells[self.spec.plane("occupant")]
+        occupant = self._plane(view, self.occupant_plane)
         return jnp.stack(
             [(occupant == OCCUPANTS.index(way)) & cells for way, cells in ahead.items()]
         ).any(0)

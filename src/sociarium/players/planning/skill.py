@@ -13,7 +13,6 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt32
 
-from sociarium.charters.society import Society
 from sociarium.core.environment import Environment, View
 from sociarium.players.planning import floods
 from sociarium.players.planning.gait import Gait
@@ -118,13 +117,12 @@ class Setting:
         strange: bool = False,
     ) -> None:
         self.actions = env.actions
-        self.deeds = env.deeds if isinstance(env, Society) else env.actions
         self.surveyor = Surveyor(env)
-        self.sight, self.shape = self.surveyor.sight, env.map_shape
-        self.wraps, self.home = env.wraps, env.view_spec.home
+        self.sight, self.shape = self.surveyor.sight, self.surveyor.shape
+        self.wraps, self.home = self.surveyor.wraps, self.surveyor.spec.home
         self.things, self.gait = Things(self.surveyor, solid), Gait.of(env)
         self.takes = tuple(name for name in takes if name in self.things.names)
-        self.limit, self.strange = 2 * sum(env.map_shape), strange
+        self.limit, self.strange = 2 * sum(self.shape), strange
 
     def intent(self, **wants: Any) -> Intent:
         """An intent to do what is named, and otherwise nothing."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from sociarium.core.environment import STAY
+from sociarium.core.actions import STAY, Actions, actions_by_object
 from sociarium.players.planning.aiming import Beam, Tool
 from sociarium.players.planning.map_memory import UNSEEN
 from sociarium.players.planning.sight import Sight
@@ -101,6 +101,7 @@ class Collect(Walker):
     """Walks onto a thing to take it, and picks it up where the world has an action for that."""
 
     taken: tuple[str, ...] = ()
+    verb: str = "pick"  # of the action that takes what one stands on
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
         """Which thing, if there are several."""
@@ -108,7 +109,8 @@ class Collect(Walker):
 
     def things(self, setting: Setting) -> tuple[str, ...]:
         """Those it is declared with, else all that can be taken; any ground of a strange world."""
-        pick = tuple(name for name in setting.things.names if f"pick {name}" in setting.actions)
+        picked = actions_by_object(setting.actions, self.verb)
+        pick = tuple(name for name in setting.things.names if name in picked)
         return self.taken or setting.takes + pick or setting.things.grounds * setting.strange
 
     def suits(self, setting: Setting) -> bool:
@@ -117,9 +119,9 @@ class Collect(Walker):
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To stand where one is known to lie, and to pick it up."""
-        names = self.things(setting)
+        names, picked = self.things(setting), actions_by_object(setting.actions, self.verb)
         number, thing, valid, lies = meant(setting, now, names)
-        pick = jnp.asarray([_number(setting, f"pick {name}") for name in names])[number]
+        pick = jnp.asarray([picked.get(name, NONE) for name in names])[number]
         able = now.legal[pick] & (pick != NONE)
         there = (lies & setting.surveyor.here(now.memory)).any()
         begun = now.running.elapsed > 0
@@ -175,7 +177,7 @@ class Guard(Walker):
         cell, inside = setting.place(now.order)
         there = now.memory.cell == cell
         strike, bears = jnp.int32(STAY), jnp.bool_(False)
-        if "zap" in setting.actions:
+        if ZAP.suits(setting):
             tool = ZAP.tool(setting.actions, setting.sight)
             strike, bears = tool.aim(setting.sight.others(now.view), now.view, now.legal)
         return setting.intent(
@@ -218,7 +220,7 @@ class Aimed(Walker):
     It ends with the first shot, or `until_gone` when a shot has removed what it was fired at.
     """
 
-    action: str = ""
+    verb: str = ""
     beam: tuple[int, int] = (3, 1)  # length and half-width
     at: tuple[str, ...] = ()  # things; players if none
     stops: tuple[str, ...] = ()  # what ends the beam, beside walls
@@ -234,12 +236,13 @@ class Aimed(Walker):
 
     def suits(self, setting: Setting) -> bool:
         """Where there is such an action."""
-        known = self.action in setting.actions and (self.at or setting.sight.seats > 1)
-        return super().suits(setting) and bool(known)
+        fires = bool(actions_by_object(setting.actions, self.verb))
+        return super().suits(setting) and fires and (bool(self.at) or setting.sight.seats > 1)
 
-    def tool(self, actions: tuple[str, ...], sight: Sight) -> Tool:
+    def tool(self, actions: Actions, sight: Sight) -> Tool:
         """The beam, in a world with these actions and views."""
-        return Tool(Beam(actions.index(self.action), *self.beam), sight, self.stops)
+        (action,) = actions_by_object(actions, self.verb).values()
+        return Tool(Beam(action, *self.beam), sight, self.stops)
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To have it in the beam, and to fire."""
@@ -271,13 +274,10 @@ class Aimed(Walker):
 
 @dataclass(frozen=True)
 class At(Walker):
-    """Walks onto a thing and does what can be done there, once or for as long as it can be done.
+    """Walks onto a thing and does what can be done there, once or for as long as it can be done."""
 
-    `action` may name the thing, as in `pick {}`.
-    """
-
-    action: str = ""
-    layer: str = ""  # the plane whose codes are the things, where the action does not name them
+    verb: str = ""
+    layer: str = ""  # the plane whose codes are the things, where no action names them
     again: bool = False
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
@@ -288,7 +288,8 @@ class At(Walker):
         """What the action can be done to."""
         if self.layer:
             return setting.things.of(self.layer)
-        return tuple(n for n in setting.things.names if self.action.format(n) in setting.actions)
+        acts = actions_by_object(setting.actions, self.verb)
+        return tuple(name for name in setting.things.names if name in acts)
 
     def suits(self, setting: Setting) -> bool:
         """Where it can be done to something."""
@@ -298,8 +299,8 @@ class At(Walker):
         """To stand on it, and then to act."""
         names = self.things(setting)
         number, _, valid, lies = meant(setting, now, names)
-        acts = [setting.actions.index(self.action.format(name)) for name in names]
-        action = jnp.asarray(acts)[number]
+        acts = actions_by_object(setting.actions, self.verb)
+        action = jnp.asarray([acts["" if self.layer else name] for name in names])[number]
         there = (lies & setting.surveyor.here(now.memory)).any()
         able = there & now.legal[action]
         acted = now.running.last == action
@@ -314,7 +315,7 @@ class At(Walker):
 
 @dataclass(frozen=True)
 class Deed(Skill):
-    """Does one thing wherever one is; `verb` begins its actions.
+    """Does one thing wherever one is, by the actions with its `verb`.
 
     Who cannot do it now gives up, or `waits` until it can.
     """
@@ -323,13 +324,12 @@ class Deed(Skill):
     waits: bool = False
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
-        """Which of the actions that begin alike."""
+        """Which of the actions with this verb."""
         return ("thing",) if len(self.things(setting)) > 1 else ()
 
     def things(self, setting: Setting) -> tuple[str, ...]:
-        """How the actions go on after the verb."""
-        named = (name.partition(" ") for name in setting.deeds)
-        return tuple(rest for verb, _, rest in named if verb == self.verb)
+        """What the actions are done to."""
+        return tuple(actions_by_object(setting.actions, self.verb))
 
     def suits(self, setting: Setting) -> bool:
         """Where there is such an action."""
@@ -337,10 +337,9 @@ class Deed(Skill):
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To do it."""
-        names = self.things(setting)
-        number, valid = chosen(now.order.thing, names)
-        acts = [setting.actions.index(f"{self.verb} {name}".strip()) for name in names]
-        action = jnp.asarray(acts)[number]
+        acts = actions_by_object(setting.actions, self.verb)
+        number, valid = chosen(now.order.thing, tuple(acts))
+        action = jnp.asarray(tuple(acts.values()))[number]
         return setting.intent(
             valid=valid,
             done=now.running.last == action,
@@ -376,11 +375,7 @@ def approached(
     return goal, lost & in_play, another
 
 
-def _number(setting: Setting, action: str) -> int:
-    return setting.actions.index(action) if action in setting.actions else NONE
-
-
-ZAP = Aimed("zap", "Walk up to a player and zap it.", action="zap")
+ZAP = Aimed("zap", "Walk up to a player and zap it.", verb="zap")
 ANYWHERE = (
     GoTo("go_to", "Walk to a place, around what you would take by stepping on it."),
     Collect("collect", "Walk to the nearest thing of a kind that you know of and take it."),

@@ -16,11 +16,12 @@ class Things:
     """The names of everything a map can show: grounds, goods, places and beasts."""
 
     def __init__(self, surveyor: Surveyor, solid: tuple[str, ...] = ()) -> None:
-        layers = ("ground", *surveyor.layers)
-        planes = [surveyor.spec.planes[surveyor.spec.plane(name)] for name in layers]
-        found = {plane.name: (layers.index(plane.name), ANY) for plane in planes if plane.counts}
+        planes = surveyor.planes
+        layers = tuple(plane.name for plane in planes)
+        goods = [(layer, plane) for layer, plane in enumerate(planes) if plane.role == "goods"]
+        found = {plane.name: (layer, ANY) for layer, plane in goods}
         for layer, plane in enumerate(planes):
-            for code, kind in enumerate(plane.codes[1:] if not plane.counts else (), start=1):
+            for code, kind in enumerate(plane.codes[1:] if plane.role != "goods" else (), start=1):
                 found[kind if kind not in found else f"{kind} ({plane.name})"] = layer, code
         self.names = tuple(found)
         self.layer, self.code = np.array(list(found.values()), np.int32).reshape(-1, 2).T

@@ -6,14 +6,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.core import random
-from sociarium.core.environment import STAY, Environment, View
+from sociarium.core.actions import STAY
+from sociarium.core.environment import Environment, View
+from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
 from sociarium.players.planning.sight import Sight
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted.script import Script
 
 
-class Uniform:
+class Uniform(ByArguments):
     """Draws every action with the same chance, legal or not; with `legal=1` only legal ones."""
 
     def __init__(self, env: Environment[Any, Any], legal: int = 0) -> None:
@@ -31,7 +33,7 @@ class Uniform:
         return random.below(random.bits(key), jnp.int32(self.count)), None
 
 
-class Idle:
+class Idle(ByArguments):
     """Stays where it is."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:

@@ -16,9 +16,7 @@ from sociarium.players.scripted.memory import Bearing
 from sociarium.players.scripted.script import Script
 
 GLANCE = 12  # cells of water one must see to judge how foul it is
-CLEAN = Aimed(
-    "clean", "Walk to waste in the water and clean it away.", action="clean", at=("waste",)
-)
+CLEAN = Aimed("clean", "Walk to waste in the water and clean it away.", verb="clean", at=("waste",))
 
 
 class Errand(eqx.Module):

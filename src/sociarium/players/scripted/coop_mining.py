@@ -19,7 +19,7 @@ COMPANY = 3  # whoever stands this near to gold may strike it
 MINE = Aimed(
     "mine",
     "Walk to the nearest ore of a kind that you know of and strike it.",
-    action="mine",
+    verb="mine",
     beam=(3, 0),
     at=("iron", *GOLD),
     stops=("iron", *GOLD),

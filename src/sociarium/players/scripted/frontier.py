@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from sociarium.core import random
+from sociarium.core.actions import STAY
 from sociarium.core.environment import View
-from sociarium.envs.frontier.frontier import MOVES, PICK, STAY, SYNTHESISE, Frontier
+from sociarium.envs.frontier.frontier import MOVES, PICK, SYNTHESISE, Frontier
 from sociarium.envs.frontier.task import UNLIMITED
 from sociarium.mechanics import recipes
 from sociarium.players.planning import paths
@@ -152,13 +153,13 @@ SKILLS = (
     At(
         "gather",
         "Walk to the nearest goods of a kind that you know of and pick up all you can.",
-        action="pick {}",
+        verb="pick",
         again=True,
     ),
     At(
         "craft",
         "Walk to the nearest place of a kind that you know of and work there once.",
-        action="synthesise",
+        verb="synthesise",
         layer="workplace",
     ),
     Deed("dump", "Leave a unit of a kind where you stand.", verb="dump"),

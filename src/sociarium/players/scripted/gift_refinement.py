@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
+from sociarium.core.actions import find_action
 from sociarium.core.environment import Environment, View
 from sociarium.players.planning.skills import Aimed, Collect, Deed
 from sociarium.players.scripted import reciprocity
@@ -15,7 +16,7 @@ FULL = 15  # tokens of one level in a bag
 GIFT = Aimed(
     "gift",
     "Walk up to a player and give it a token, which grows into three.",
-    action="gift",
+    verb="gift",
     beam=(5, 0),
     until_gone=False,
 )
@@ -30,7 +31,7 @@ class Cooperator(Script):
     def __init__(self, env: Environment[Any, Any], plenty: int = 9) -> None:
         super().__init__(env)
         self.plenty = plenty
-        self.consume = env.action("consume")
+        self.consume = find_action(env.actions, "consume")
         self.tool = GIFT.tool(env.actions, self.sight)
 
     def decide(
@@ -53,7 +54,7 @@ class Defector(Script):
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         super().__init__(env)
-        self.consume = env.action("consume")
+        self.consume = find_action(env.actions, "consume")
 
     def decide(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None

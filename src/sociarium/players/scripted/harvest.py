@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from sociarium.core import random
-from sociarium.core.environment import STAY, Environment, View
+from sociarium.core.actions import STAY, find_action
+from sociarium.core.environment import Environment, View
 from sociarium.players.planning import paths
 from sociarium.players.planning.sight import near
 from sociarium.players.planning.skills import Collect
@@ -62,7 +63,7 @@ class Raider(Defector):
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         super().__init__(env)
-        self.zap = env.action("zap")
+        self.zap = find_action(env.actions, "zap")
 
     def decide(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None

@@ -14,7 +14,7 @@ from sociarium.players.scripted.script import Script
 INTERACT = Aimed(
     "interact",
     "Walk up to a player and meet it, with the tokens you carry.",
-    action="interact",
+    verb="interact",
     until_gone=False,
 )
 

@@ -6,11 +6,12 @@ from typing import Any
 from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from sociarium.core.environment import Environment, View
+from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
 from sociarium.players.planning.sight import Sight
 
 
-class Script(abc.ABC):
+class Script(ByArguments, abc.ABC):
     """A pure player that reads its view by name.
 
     What a script remembers may hold bearings, which point from where it stands; `carried` turns

@@ -1,4 +1,4 @@
-"""Manners: what scripted citizens do socially, by the names of a charter's actions and codes."""
+"""Manners: what scripted citizens do socially, by a charter's actions and codes."""
 
 from typing import Any
 
@@ -8,12 +8,14 @@ from jaxtyping import Array, Bool, Int, Key
 from sociarium.charters.charter import NONE
 from sociarium.charters.society import Society
 from sociarium.core import random
+from sociarium.core.actions import action_names, actions_by_object
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
+from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
 
 
-class Manners:
+class Manners(ByArguments):
     """The base: knows where a society's actions and codes are, and remembers nothing."""
 
     def __init__(self, society: Society) -> None:
@@ -38,13 +40,18 @@ class Manners:
         assert view.social is not None
         return view.social.own[self.own.index(name)].astype(jnp.int32)
 
-    def needs(self, *actions: str) -> None:
-        """Complains where the charter has no action that begins like one of these."""
-        if not any(name.startswith(actions) for name in self.actions):
+    def doing(self, verb: str, object: str = "") -> dict[str, int]:
+        """The charter's actions with this verb by their objects, or only the one to an object."""
+        found = actions_by_object(self.actions, verb)
+        if object:
+            found = {object: found[object]} if object in found else {}
+        if not found:
+            names = ", ".join(action_names(self.actions))
             raise BadArgument(
                 f"{type(self).__name__.lower()} needs a charter in which one can "
-                f"{' or '.join(actions)}; this one has {', '.join(self.actions) or 'no actions'}"
+                f"{f'{verb} {object}'.strip()}; this one has {names or 'no actions'}"
             )
+        return found
 
 
 class Loner(Manners):
@@ -62,8 +69,7 @@ class Signer(Manners):
 
     def __init__(self, society: Society, group: int = 0) -> None:
         super().__init__(society)
-        self.needs(f"join group {group}")
-        self.join, self.group = self.actions.index(f"join group {group}"), group
+        (self.join,), self.group = self.doing("join", f"group {group}").values(), group
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
@@ -80,8 +86,8 @@ class Joiner(Manners):
 
     def __init__(self, society: Society) -> None:
         super().__init__(society)
-        self.needs("join group")
-        self.groups = [a for a, name in enumerate(self.actions) if name.startswith("join group")]
+        self.doing("join", "group 0")  # in large societies groups have no names
+        self.groups = list(self.doing("join").values())
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
@@ -108,10 +114,8 @@ class Negotiator(Manners):
 
     def __init__(self, society: Society) -> None:
         super().__init__(society)
-        self.needs("ask seat")
-        begins = lambda verb: [a for a, name in enumerate(self.actions) if name.startswith(verb)]  # noqa: E731
-        self.ask, self.propose = begins("ask seat"), begins("propose 0.")
-        self.accept, self.end = self.actions.index("accept"), self.actions.index("end")
+        self.ask, self.propose = (list(self.doing(verb).values()) for verb in ("ask", "propose"))
+        (self.accept,) = self.doing("accept").values()
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
@@ -140,8 +144,7 @@ class Voter(Manners):
 
     def __init__(self, society: Society, union: int = 0) -> None:
         super().__init__(society)
-        self.needs(f"vote for union {union}")
-        self.vote = self.actions.index(f"vote for union {union}")
+        (self.vote,) = self.doing("vote", f"union {union}").values()
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 
+from sociarium.core.actions import find_action
 from sociarium.players.decision import Decision
 
 
@@ -9,7 +10,7 @@ class Gardener:
     """Walks straight on."""
 
     def __init__(self, env):
-        self.forward = env.action("forward")
+        self.forward = find_action(env.actions, "forward")
 
     def begin(self, key):
         return None

@@ -11,18 +11,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.charters.charter import NONE, STAGE, STANDS_STILL
-from sociarium.charters.society import Society
-from sociarium.core.environment import STAY, View
+from sociarium.core.actions import STAY
+from sociarium.core.environment import View
 from sociarium.mechanics.layout import merged
 from sociarium.players.protocol import PurePlayer
 
 
-class Citizen:
-    """`worker` in the world of a society, and `manners` for everything social."""
+class SocietyPolicy(eqx.Module):
+    """`worker` in the world of a society, and `manners` for everything social.
 
-    def __init__(self, worker: PurePlayer, manners: PurePlayer, society: Society) -> None:
-        self.worker, self.manners = worker, manners
-        self.deeds, self.pauses = len(society.world.actions), society.charter.pauses
+    The world has the first `deeds` actions; where the society `pauses` it, the worker waits.
+    """
+
+    worker: PurePlayer
+    manners: PurePlayer
+    deeds: int = eqx.field(static=True)
+    pauses: bool = eqx.field(static=True)
 
     def begin(self, key: Key[Array, ""]) -> tuple[Any, Any]:
         """What both remember."""

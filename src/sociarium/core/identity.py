@@ -1,0 +1,53 @@
+"""Objects that are equal when they were made alike, so that what is compiled for one serves all."""
+
+import inspect
+from typing import Any
+
+
+class _Remembering:
+    """Remembers what it is made of."""
+
+    _arguments: dict[str, Any]
+
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        """Binds the arguments to the names that the constructor gives them."""
+        made = super().__new__(cls)
+        bound = inspect.signature(cls.__init__).bind(made, *given, **named)
+        bound.apply_defaults()
+        made._arguments = dict(list(bound.arguments.items())[1:])
+        return made
+
+
+class ByArguments(_Remembering):
+    """Equal by class and constructor arguments, defaults filled in.
+
+    An argument that cannot be hashed counts as equal only to itself. One that stands for something
+    else, as a file does for what is in it, is replaced by what it stands for with `_resolve`.
+    """
+
+    def __init__(self) -> None:
+        """Made of nothing, unless a constructor says otherwise."""
+
+    def _resolve(self, **arguments: Any) -> None:
+        """Takes these for the arguments of the same names."""
+        self._arguments = {**self._arguments, **arguments}
+
+    @property
+    def _made_of(self) -> tuple[Any, ...]:
+        return tuple((name, _hashable(value)) for name, value in self._arguments.items())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ByArguments) or type(self) is not type(other):
+            return False
+        return self is other or self._made_of == other._made_of
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._made_of))
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
