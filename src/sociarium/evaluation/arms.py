@@ -141,7 +141,10 @@ def _diagram(played: Played, at: Sequence[int], after: bool) -> Diagram:
     got = played.reward_returns if after else played.raw_returns
     means = []
     for script in (COOPERATOR, DEFECTOR):
-        kinds = [n for n, kind in enumerate(played.kinds) if kind.ref == script.split(":")[1]]
+        same = (
+            isinstance(kind, Seat) and kind.ref == script.split(":")[1] for kind in played.kinds
+        )
+        kinds = [number for number, is_same in enumerate(same) if is_same]
         theirs = np.isin(played.seating[at], kinds)
         total = np.where(theirs, got[at], 0.0).sum(2)
         means.append(total / np.maximum(theirs.sum(2), 1))
