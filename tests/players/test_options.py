@@ -34,7 +34,7 @@ def options():
 
 
 def test_a_world_played_by_orders_keeps_the_contract():
-    meadow = Repertoire(Meadow(), names=("go_to", "wait"), solid=("hedge",))
+    meadow = Repertoire(Meadow(), names=("go_to", "wait"))
     orders = {
         "smell the flower": meadow.order("go_to", place=(1, 3)),
         "rest": meadow.order("wait", steps=3),

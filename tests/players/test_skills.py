@@ -456,7 +456,7 @@ def test_a_society_adds_what_its_charter_lets_one_do():
 
 
 def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():
-    repertoire = Repertoire(Meadow(), solid=("hedge",))
+    repertoire = Repertoire(Meadow())
     names = [skill.name for skill in repertoire.skills]
     assert names == ["go_to", "collect", "avoid", "guard", "follow", "explore", "wait"]
     assert repertoire.named("collect").things(repertoire.setting) == ("moss", "flower")

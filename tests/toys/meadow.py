@@ -59,7 +59,7 @@ class Meadow(Environment[State, Params]):
         self.window = Window(self.terrain, ahead=2, behind=1, side=1)
         ground = np.select([drawing.mask("#"), drawing.mask("*")], [2, 3], 1).ravel()
         self.ground = np.append(ground, self.window.beyond(2)).astype(np.uint8)
-        self.view_spec = self.window.spec(TILES, players)
+        self.view_spec = self.window.spec(TILES, players, solid=("nothing", "hedge"))
         board = Board((drawing.rows, drawing.cols), lambda state: (state.body, state.heading))
         self.facets = (board, Bench(players))
 

@@ -55,7 +55,7 @@ class Plaza(Environment[State, Params]):
     def __init__(self, players: int = 2) -> None:
         self.players = players
         planes = (
-            PlaneSpec("ground", ("nothing", "paving"), "ground"),
+            PlaneSpec("ground", ("nothing", "paving"), "ground", solid=("nothing",)),
             PlaneSpec("occupant", ("nobody", "myself", "somebody"), "occupant"),
             PlaneSpec("seat", seat_codes(players), "seat"),
             PlaneSpec("litter", ("none", "one"), "goods"),

@@ -190,16 +190,15 @@ def table(
     parts: list[tuple[np.ndarray, ...]] = [NO_ROWS]
     for number, spec in enumerate(specs):
         kind = events[spec.name]
-        slots = (spec.slots,) if spec.slots > 1 else ()
-        within = np.ndim(kind.mask) - len(slots) == 2  # whether there is a time axis
-        at = np.nonzero(np.asarray(kind.mask) if within else np.asarray(kind.mask)[None])
-        if not len(at[0]):
+        mask, slots = np.asarray(kind.mask), spec.slots
+        entries = mask.shape[-1] if slots == 1 else mask.shape[-2]
+        at = np.flatnonzero(mask)
+        if not len(at):
             continue
-        time, entry = at[:2]
         other, cell, value = (
-            (np.asarray(x) if within else np.asarray(x)[None])[at]
-            for x in (kind.other, kind.cell, kind.value)
+            np.asarray(column).ravel()[at] for column in (kind.other, kind.cell, kind.value)
         )
+        time, entry = np.divmod(at // slots, entries)
         nobody = np.full_like(other, -1)
         actor, target = {
             "actor": (entry, other),
@@ -209,7 +208,7 @@ def table(
         row, col = np.where(cell >= 0, np.divmod(cell, cols), -1)
         parts.append((step + time, np.full_like(other, number), actor, target, row, col, value))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    order = np.argsort(columns[0], kind="stable")
+    order = np.argsort(columns[0].astype(np.int32), kind="stable")
     columns = [column[order].astype(np.int32) for column in columns[:-1]] + [columns[-1][order]]
     return EventTable(tuple(specs), *columns)
 

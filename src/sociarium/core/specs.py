@@ -33,12 +33,14 @@ Role = Literal[
 class PlaneSpec:
     """One layer of a view: code k means `codes[k]`. A player out of play sees only code 0.
 
-    `role` says how to read it, for whoever does not know the world.
+    `role` says how to read it, for whoever does not know the world. One cannot walk onto a cell
+    with one of the `solid` codes.
     """
 
     name: str
     codes: tuple[str, ...]
     role: Role = "mark"
+    solid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

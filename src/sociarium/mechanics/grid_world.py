@@ -59,7 +59,13 @@ class GridWorld(Environment[State, Params]):
         glyphs = drawing.glyphs.ravel()[rest]
         ground = np.select([glyphs == glyph for glyph in floor], list(floor.values()), other)
         self.floor = np.append(ground, self.window.beyond(floor[WALL])).astype(np.uint8)
-        self.view_spec = self.window.spec(self.tiles, players, self.lights, self.own)
+        self.view_spec = self.window.spec(
+            self.tiles,
+            players,
+            self.lights,
+            self.own,
+            solid=(self.tiles[0], self.tiles[floor[WALL]]),
+        )
 
     def declare(self, cooperation: Cooperation, draws: int) -> None:
         """Declares the facets: the board, what cooperating means, and draws of the bare engine."""

@@ -224,10 +224,11 @@ class Window:
         players: int,
         lights: tuple[str, ...] = (),
         own: tuple[OwnSpec, ...] = (),
+        solid: tuple[str, ...] = (),
     ) -> ViewSpec:
         """The view spec of worlds that show what `look` returns."""
         planes = (
-            PlaneSpec("ground", tiles, "ground"),
+            PlaneSpec("ground", tiles, "ground", solid),
             PlaneSpec("occupant", OCCUPANTS, "occupant"),
             PlaneSpec("seat", seat_codes(players), "seat"),
         )

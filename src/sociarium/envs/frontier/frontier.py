@@ -225,7 +225,7 @@ class Frontier(Environment[State, Params]):
 
     def _view(self) -> ViewSpec:
         planes = (
-            PlaneSpec("ground", TILES, "ground"),
+            PlaneSpec("ground", TILES, "ground", solid=(TILES[NOTHING], TILES[BLOCK])),
             PlaneSpec("occupant", ("nobody", "myself", "somebody"), "occupant"),
             PlaneSpec("seat", seat_codes(self.players), "seat"),
             PlaneSpec("workplace", ("none", *self.workplaces), "station"),

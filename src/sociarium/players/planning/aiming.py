@@ -8,7 +8,7 @@ from sociarium.core.actions import STAY
 from sociarium.core.environment import View
 from sociarium.mechanics import turning
 from sociarium.players.planning import paths
-from sociarium.players.planning.sight import IMPASSABLE, Sight
+from sociarium.players.planning.sight import Sight
 
 
 class Beam:
@@ -82,7 +82,7 @@ class Tool:
     """A beam in the hands of somebody with a view: what stops it, and whether it is ready."""
 
     def __init__(self, beam: Beam, sight: Sight, stops: tuple[str, ...] = ()) -> None:
-        self.beam, self.sight, self.stops = beam, sight, (*IMPASSABLE, *stops)
+        self.beam, self.sight, self.stops = beam, sight, (*sight.solid, *stops)
 
     def strikes(self, target: Bool[Array, "rows cols"], view: View) -> Bool[Array, ""]:
         """Whether a target lies in the beam now."""

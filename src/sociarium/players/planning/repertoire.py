@@ -55,9 +55,9 @@ def deeds(actions: Actions) -> tuple[Skill, ...]:
 class Repertoire:
     """The skills that suit a world: those for any, then its own, then social ones.
 
-    A world outside the catalogue can bring its `own`, and say what grounds are `solid` besides
-    walls and blocks. `names` leaves out all other skills, which makes acting faster. One function
-    follows any order, so that players with different orders can be mapped over.
+    A world outside the catalogue can bring its `own`. `names` leaves out all other skills, which
+    makes acting faster. One function follows any order, so that players with different orders can
+    be mapped over.
     """
 
     def __init__(
@@ -65,12 +65,11 @@ class Repertoire:
         env: Environment[Any, Any],
         own: tuple[Skill, ...] | None = None,
         names: tuple[str, ...] = (),
-        solid: tuple[str, ...] = (),
     ) -> None:
         world = env.world if isinstance(env, Society) else env
         own = own_skills(world) if own is None else own
         takes = [name for skill in own if isinstance(skill, Collect) for name in skill.taken]
-        self.setting = Setting(env, tuple(dict.fromkeys(takes)), solid, strange=not own)
+        self.setting = Setting(env, tuple(dict.fromkeys(takes)), strange=not own)
         social = social_skills(env) if isinstance(env, Society) else ()
         plain = deeds(world.actions) if not own else ()
         suiting = [s for s in (*ANYWHERE, *plain, *own, *social) if s.suits(self.setting)]

@@ -7,7 +7,6 @@ from sociarium.core.environment import View
 from sociarium.core.specs import OCCUPANTS, ViewSpec
 
 SOMEBODY = OCCUPANTS.index("facing my way")  # codes from here on are other players
-IMPASSABLE = ("wall", "block", "nothing")
 
 
 class Sight:
@@ -21,6 +20,7 @@ class Sight:
             for role in ("ground", "occupant", "seat", "light")
         )
         self.tiles = () if self.ground_plane is None else spec.planes[self.ground_plane].codes
+        self.solid = () if self.ground_plane is None else spec.planes[self.ground_plane].solid
         self.seats = 1 + spec.seats_named
 
     def ground(self, view: View) -> UInt8[Array, "rows cols"]:
@@ -82,7 +82,7 @@ class Sight:
 
     def blocked(self, view: View, *shunned: str) -> Bool[Array, "rows cols"]:
         """Where I cannot or will not walk: walls, other players, and what I shun."""
-        return self.shows(view, *IMPASSABLE, *shunned) | self.others(view)
+        return self.shows(view, *self.solid, *shunned) | self.others(view)
 
 
 def near(mask: Bool[Array, "rows cols"], steps: int) -> Bool[Array, "rows cols"]:

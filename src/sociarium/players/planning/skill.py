@@ -104,23 +104,21 @@ class Intent(eqx.Module):
 class Setting:
     """A world as skills know it: the names of its actions, its view and the shape of its map.
 
-    `takes` are things that one takes by walking onto them, so that one walks around them otherwise;
-    `solid` are grounds besides walls and blocks on which one cannot walk. A `strange` world has not
-    said what can be taken in it.
+    `takes` are things that one takes by walking onto them, so that one walks around them otherwise.
+    A `strange` world has not said what can be taken in it.
     """
 
     def __init__(
         self,
         env: Environment[Any, Any],
         takes: tuple[str, ...] = (),
-        solid: tuple[str, ...] = (),
         strange: bool = False,
     ) -> None:
         self.actions = env.actions
         self.surveyor = Surveyor(env)
         self.sight, self.shape = self.surveyor.sight, self.surveyor.shape
         self.wraps, self.home = self.surveyor.wraps, self.surveyor.spec.home
-        self.things, self.gait = Things(self.surveyor, solid), Gait.of(env)
+        self.things, self.gait = Things(self.surveyor), Gait.of(env)
         self.takes = tuple(name for name in takes if name in self.things.names)
         self.limit, self.strange = 2 * sum(self.shape), strange
 

@@ -6,7 +6,6 @@ from jaxtyping import Array, Bool, Int
 
 from sociarium.core.errors import UnknownName
 from sociarium.players.planning.map_memory import MapMemory, Surveyor
-from sociarium.players.planning.sight import IMPASSABLE
 
 ANY = 0  # any amount
 NO_LAYER = -1
@@ -15,7 +14,7 @@ NO_LAYER = -1
 class Things:
     """The names of everything a map can show: grounds, goods, places and beasts."""
 
-    def __init__(self, surveyor: Surveyor, solid: tuple[str, ...] = ()) -> None:
+    def __init__(self, surveyor: Surveyor) -> None:
         planes = surveyor.planes
         layers = tuple(plane.name for plane in planes)
         goods = [(layer, plane) for layer, plane in enumerate(planes) if plane.role == "goods"]
@@ -25,7 +24,7 @@ class Things:
                 found[kind if kind not in found else f"{kind} ({plane.name})"] = layer, code
         self.names = tuple(found)
         self.layer, self.code = np.array(list(found.values()), np.int32).reshape(-1, 2).T
-        self.solid = tuple(kind for kind in found if kind in (*IMPASSABLE, *solid))
+        self.solid = tuple(kind for kind in found if kind in surveyor.sight.solid)
         self.grounds = tuple(
             kind for kind, (layer, _) in found.items() if not layer and kind not in self.solid
         )

@@ -1,4 +1,4 @@
-"""Scripts for any world: random, idle, and a forager wherever something edible is in sight."""
+"""Scripts for any world: random and idle players, and what foragers of several worlds share."""
 
 from typing import Any
 
@@ -10,7 +10,6 @@ from sociarium.core.actions import STAY
 from sociarium.core.environment import Environment, View
 from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
-from sociarium.players.planning.sight import Sight
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted.script import Script
 
@@ -52,8 +51,8 @@ class Idle(ByArguments):
 class Forager(Script):
     """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
 
-    WANTS = ("apple", "my coin")
-    SHUNS = ("their coin",)
+    WANTS: tuple[str, ...] = ()
+    SHUNS: tuple[str, ...] = ()
 
     def decide(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
@@ -63,7 +62,5 @@ class Forager(Script):
 
 
 def scripts(env: Environment[Any, Any]) -> dict[str, type[PurePlayer]]:
-    """The scripts that suit a world; a forager needs something it wants."""
-    tiles = Sight(env.view_spec).tiles
-    forager = {"forager": Forager} if set(Forager.WANTS) & set(tiles) else {}
-    return {"random": Uniform, "idle": Idle, **forager}
+    """The scripts that suit every world."""
+    return {"random": Uniform, "idle": Idle}

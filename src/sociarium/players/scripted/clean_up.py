@@ -11,7 +11,7 @@ from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.players.planning import paths
 from sociarium.players.planning.skills import Aimed, Collect
-from sociarium.players.scripted import reciprocity
+from sociarium.players.scripted import anywhere, reciprocity
 from sociarium.players.scripted.memory import Bearing
 from sociarium.players.scripted.script import Script
 
@@ -135,7 +135,18 @@ class Conditional(reciprocity.Conditional):
         return self.sight.firing(view, "clean") * 1.0, orchard * 0.03
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+class Forager(anywhere.Forager):
+    """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
+
+    WANTS = ("apple",)
+
+
+SCRIPTS = {
+    "forager": Forager,
+    "cooperator": Cooperator,
+    "defector": Defector,
+    "conditional": Conditional,
+}
 SKILLS = (
     Collect("eat", "Walk to the nearest apple that you know of and eat it.", taken=("apple",)),
     CLEAN,

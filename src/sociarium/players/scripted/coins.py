@@ -5,7 +5,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 from sociarium.core import random
 from sociarium.core.environment import View
 from sociarium.players.planning.skills import Collect
-from sociarium.players.scripted import reciprocity
+from sociarium.players.scripted import anywhere, reciprocity
 from sociarium.players.scripted.script import Script
 
 COINS = ("my coin", "their coin")
@@ -44,7 +44,19 @@ class Conditional(reciprocity.Conditional):
         return theirs * 1.0, self.sight.is_any(before, "my coin") * 3.0
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+class Forager(anywhere.Forager):
+    """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
+
+    WANTS = ("my coin",)
+    SHUNS = ("their coin",)
+
+
+SCRIPTS = {
+    "forager": Forager,
+    "cooperator": Cooperator,
+    "defector": Defector,
+    "conditional": Conditional,
+}
 SKILLS = (
     Collect(
         "take",

@@ -11,7 +11,7 @@ from sociarium.core.environment import Environment, View
 from sociarium.players.planning import paths
 from sociarium.players.planning.sight import near
 from sociarium.players.planning.skills import Collect
-from sociarium.players.scripted import reciprocity
+from sociarium.players.scripted import anywhere, reciprocity
 from sociarium.players.scripted.script import Script
 
 REACH = 2  # apples within this distance help each other grow
@@ -114,7 +114,14 @@ def around(apple: Bool[Array, "rows cols"], beyond: bool) -> Int[Array, "rows co
     return jnp.sum(jnp.stack(shifted), axis=0, dtype=jnp.int32)
 
 
+class Forager(anywhere.Forager):
+    """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
+
+    WANTS = ("apple",)
+
+
 SCRIPTS = {
+    "forager": Forager,
     "cooperator": Cooperator,
     "defector": Defector,
     "conditional": Conditional,
