@@ -20,3 +20,14 @@ settings.register_profile(
     "sociarium", deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("sociarium")
+
+# Files are dealt to processes in order: what takes long comes first, so that all end together.
+LONG = ("learning", "players", "cli", "arena", "charters", "adapters", "evaluation", "networks")
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        folder = item.path.parent.name
+        return LONG.index(folder) if folder in LONG else len(LONG)
+
+    items.sort(key=place)
