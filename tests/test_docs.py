@@ -178,3 +178,10 @@ def test_dead_links_are_noticed():
     )
     wanted = ["nowhere.md", "charters.md#no-such-heading", "#three", "pictures/none.png"]
     assert dead_links(page, text) == wanted
+
+
+def test_the_player_of_ones_own_on_the_page_about_extending_plays(capsys):
+    page = (DOCS / "extending.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(example, "extending.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("('agent:Leaning', 'script:defector')")

@@ -108,3 +108,11 @@ def test_random_players_use_every_action():
 def test_idle_players_stay():
     episode, _ = rollout(sociarium.make("coins"), "idle", steps=10)
     assert (episode.actions == 0).all()
+
+
+def test_a_script_by_name_plays_as_its_seat_string():
+    env = sociarium.make("coins")
+    players = [roster.script("cooperator", env), roster.script("random", env, legal=1)]
+    named, _ = rollout(env, "script:cooperator script:random?legal=1", steps=20)
+    given, _ = rollout(env, players, steps=20)
+    assert np.array_equal(named.actions, given.actions)

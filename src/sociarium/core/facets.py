@@ -6,15 +6,12 @@ another, as a society is around its world, forwards facets with `around`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.core.recipes import Bound, RecipeSpec
-
-if TYPE_CHECKING:
-    from sociarium.core.environment import Environment
 
 Inner = Callable[[Any], Any]  # from the state, or the parameters, of what is around to the inner's
 Poses = tuple[Int[Array, " players"], Int[Array, " players"]]
@@ -147,12 +144,26 @@ class Bench(Facet):
     draws: int
 
 
-def find_facet(env: "Environment[Any, Any]", kind: type[OneFacet]) -> OneFacet | None:
+class Faceted(Protocol):
+    """What can be asked for facets: an environment."""
+
+    players: int
+
+    def has(self, kind: type[Facet]) -> bool:
+        """Whether it has a facet of this kind."""
+        ...
+
+    def facet(self, kind: type[OneFacet]) -> OneFacet:
+        """Its facet of this kind."""
+        ...
+
+
+def find_facet(env: Faceted, kind: type[OneFacet]) -> OneFacet | None:
     """The facet of this kind, or nothing where the environment has none."""
     return env.facet(kind) if env.has(kind) else None
 
 
-def ground_plan(env: "Environment[Any, Any]") -> Board:
+def ground_plan(env: Faceted) -> Board:
     """The board; or the places as a board of one row, all of which everybody sees.
 
     An environment with neither has one cell, on which everybody stands.

@@ -117,6 +117,12 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     return known[name](env, **_options(seat, known[name]))
 
 
+def script(name: str, env: Environment[Any, Any], **options: Any) -> PurePlayer:
+    """The scripted player of this name, as `script:name?option=value` would seat it."""
+    given = tuple((option, str(value)) for option, value in options.items())
+    return player(Seat("script", name, given), env)
+
+
 def _of_the_world(seat: Seat, society: Society) -> bool:
     """Whether a player knows only the world of a society."""
     bare = seat.kind == "policy" and trained_in(seat.ref) == society.world.id != society.id
