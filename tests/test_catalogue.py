@@ -8,6 +8,7 @@ from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.facets import Board
 
 TASK = """
+world = "frontier"
 extends = "easy"
 [resources]
 wheat = { worth = 1, piles = 2 }

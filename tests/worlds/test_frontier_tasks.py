@@ -344,7 +344,7 @@ FAULTS = {
     "blocks": (-1, "at least 0; given -1"),
     "sight": (None, "is missing"),
     "horizon": (0.5, "at least 1; given 0.5"),
-    "colour": (3, "is no entry; known here are summary, rows"),
+    "colour": (3, "is no entry; known here are world, summary, rows"),
     "resources": ([], "must be a table of entries"),
     "resources__wood": (7, "must be a table of entries"),
     "resources__seat": ({}, "taken names are ground, occupant, seat"),

@@ -130,10 +130,11 @@ class EventTable:
 
     def places(self, *names: str) -> Int[np.ndarray, " some"]:
         """Where rows of these kinds are, in order."""
-        numbers = [number for number, spec in enumerate(self.specs) if spec.name in names]
-        if len(numbers) == 1:
-            return np.flatnonzero(self.kind == numbers[0])
-        return np.flatnonzero(np.isin(self.kind, numbers))
+        if names not in self._found:
+            numbers = [number for number, spec in enumerate(self.specs) if spec.name in names]
+            one = self.kind == numbers[0] if len(numbers) == 1 else np.isin(self.kind, numbers)
+            self._found[names] = np.flatnonzero(one)
+        return self._found[names]
 
     def by_actor(self, players: int, *names: str, values: bool = False) -> np.ndarray:
         """How many rows of these kinds each player is the actor of, or the sum of their values."""
@@ -146,17 +147,18 @@ class EventTable:
 
     def _summed(self, players: int, values: bool) -> np.ndarray:
         """How many rows, or how much in them, for each kind and actor; worked out once."""
-        if (players, values) not in self._sums:
-            if players not in self._sums:
-                self._sums[players] = self.kind * np.int32(players + 1) + self.actor + np.int32(1)
+        if (players, values) not in self._found:
+            if players not in self._found:
+                self._found[players] = self.kind * np.int32(players + 1) + self.actor + np.int32(1)
             size = len(self.specs) * (players + 1)
-            total = np.bincount(self._sums[players], self.value if values else None, size)
+            total = np.bincount(self._found[players], self.value if values else None, size)
             total = total.reshape(len(self.specs), players + 1)[:, 1:]
-            self._sums[players, values] = total.astype(np.float64) if values else total
-        return self._sums[players, values]
+            self._found[players, values] = total.astype(np.float64) if values else total
+        return self._found[players, values]
 
     @cached_property
-    def _sums(self) -> dict[Any, np.ndarray]:
+    def _found(self) -> dict[Any, np.ndarray]:
+        """What was worked out before and may be asked for again."""
         return {}
 
     def to_pandas(self) -> Any:
