@@ -6,7 +6,7 @@ another, as a society is around its world, forwards facets with `around`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
@@ -144,6 +144,7 @@ class Bench(Facet):
     draws: int
 
 
+@runtime_checkable
 class Faceted(Protocol):
     """What can be asked for facets: an environment."""
 
