@@ -34,7 +34,7 @@ class Table:
     env: Environment[Any, Any]
     observe: Observe | None = None
     focal: int | None = None
-    chairs: tuple[roster.Seat, ...] = ()
+    chairs: tuple[roster.Seat | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,12 +48,8 @@ class Table:
 
     def seated(self, lanes: int = 1) -> tuple[SeatPolicies, Seating]:
         """The players of the seats that are not played from outside, in so many lanes."""
-        others = [seat for seat in range(self.env.players) if seat != self.focal]
-        players = lineup(self.env, [self.chairs[seat] for seat in others] if self.chairs else [])
-        who = np.full((lanes, self.env.players), -1, np.int32)
-        if self.chairs:
-            who[:, others] = players.who
-        return players.roster.seated(who)
+        chairs = self.chairs or (None,) * self.env.players
+        return lineup(self.env, chairs).seated(lanes)
 
     @cached_property
     def alone(self) -> tuple[SeatPolicies, Seating]:
@@ -116,7 +112,7 @@ def table(
             f"{env.players - 1} seats beside the focal one need as many players; "
             f"given {len(others)}"
         )
-    chairs = (*others[:focal], roster.Seat("random"), *others[focal:])
+    chairs = (*others[:focal], None, *others[focal:])
     return Table(env, observe, focal, chairs)
 
 

@@ -77,7 +77,7 @@ class Batch:
         self.stepper = Stepper(env, policies)
 
     def sums(self, counted: Sequence[str] = (), tell: Tell = lambda played, steps: None) -> Sums:
-        """Plays and adds up returns and the counted events; nothing else is record."""
+        """Plays and adds up returns and the counted events; nothing else is kept."""
         specs = tuple(_spec(self.env, name) for name in counted)
         begin, go_on = _summing(self.stepper, specs, self.mesh)
         carry = begin(self.keys, self.seating, self.params)

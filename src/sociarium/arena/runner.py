@@ -33,7 +33,6 @@ from sociarium.players.planning.skill import NONE, Order, Running
 MOST = 50  # steps at once
 KEPT = 16  # compiled runners that are remembered
 BY_SKILL = -1  # instead of an action: the seat's skill decides
-NOBODY = -1  # instead of a player: somebody outside decides
 
 
 class EpisodeConfig(eqx.Module):
@@ -205,11 +204,8 @@ class EpisodeRunner:
             jnp.int32(number),
             env.params() if params is None else params,
         )
-        pure = [seat for seat in range(env.players) if seat not in self.hosts]
-        players = lineup(env, [self.chairs[seat] for seat in pure])
-        who = np.full(env.players, NOBODY, np.int32)
-        who[pure] = players.who
-        policies, self.seating = players.roster.seated(who[None])
+        pure = [None if seat in self.hosts else chair for seat, chair in enumerate(self.chairs)]
+        policies, self.seating = lineup(env, pure).seated()
         self.programs = programs(Stepper(env, policies), self.hosts, skilled)
         self.repertoire = self.programs.repertoire
 

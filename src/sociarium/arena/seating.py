@@ -53,9 +53,9 @@ class Lineup:
     roster: Roster
     who: Int[np.ndarray, " seats"]
 
-    def seated(self) -> tuple[SeatPolicies, Seating]:
-        """The players in the seats of one lane."""
-        return self.roster.seated(self.who[None])
+    def seated(self, lanes: int = 1) -> tuple[SeatPolicies, Seating]:
+        """The players in the same seats of so many lanes."""
+        return self.roster.seated(np.tile(self.who, (lanes, 1)))
 
 
 def chairs_of(seats: Seats) -> tuple[Chair, ...]:
@@ -68,18 +68,26 @@ def chairs_of(seats: Seats) -> tuple[Chair, ...]:
     return tuple(chairs)
 
 
-def lineup(env: Environment[Any, Any], chairs: Sequence[Chair]) -> Lineup:
-    """These chairs with their players; equal seat strings are one player."""
+def lineup(env: Environment[Any, Any], chairs: Sequence[Chair | None]) -> Lineup:
+    """These chairs with their players; equal seat strings are one player.
+
+    Somebody else decides for a chair that is None: no player sits there (-1).
+    """
     players: list[PurePlayer] = []
     number: dict[Any, int] = {}
+    who: list[int] = []
     for chair in chairs:
-        key = chair if isinstance(chair, roster.Seat) else id(chair)
+        if chair is None:
+            who.append(-1)
+            continue
+        named = isinstance(chair, roster.Seat)
+        key = chair if named else id(chair)
         if key not in number:
             number[key] = len(players)
-            players.append(roster.player(chair, env) if isinstance(chair, roster.Seat) else chair)
-    keys = [chair if isinstance(chair, roster.Seat) else id(chair) for chair in chairs]
-    who = np.array([number[key] for key in keys], np.int32)
-    return Lineup(tuple(map(name_of, chairs)), Roster(tuple(players)), who)
+            players.append(roster.player(chair, env) if named else chair)
+        who.append(number[key])
+    names = tuple("" if chair is None else name_of(chair) for chair in chairs)
+    return Lineup(names, Roster(tuple(players)), np.array(who, np.int32))
 
 
 def name_of(chair: Chair) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
@@ -84,9 +83,8 @@ class Practice:
         self.env, self.n, self.others, self.first = env, n, tuple(others), first
         self.learners = env.players - len(others)
         self.table = Lanes(env, n)
-        frozen = lineup(env, self.others)
-        who = np.concatenate([np.full(self.learners, -1, np.int32), frozen.who])
-        self.frozen, self.seating = frozen.roster.seated(np.tile(who, (n, 1)))
+        chairs = (*(None,) * self.learners, *self.others)
+        self.frozen, self.seating = lineup(env, chairs).seated(n)
 
     def begin(self, key: Any, params: Any, preference: Preference) -> Place:
         """The start; lanes are cut short once so that they stand all over an episode."""
