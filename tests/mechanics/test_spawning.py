@@ -273,21 +273,24 @@ def test_pairs_and_cells_send_everybody_to_the_same_place(players, monkeypatch):
 
 
 @pytest.mark.parametrize("entries", [1, 40, 500, 700])
-def test_turns_go_round_from_a_drawn_free_entry(entries):
+def test_runs_follow_one_another_from_a_drawn_free_entry(entries):
     rng = np.random.default_rng(entries)
     free = rng.random((25, entries)) < 0.6
     words = rng.integers(0, 2**32, 25, dtype=np.uint32)
-    turns = np.asarray(jax.vmap(spawning.in_turn)(words, free))
+    lengths = rng.integers(0, max(2, entries // 4), (25, 4)).astype(np.int32)
+    lengths[0], lengths[1] = 0, entries
+    runs = np.asarray(jax.vmap(spawning.in_runs)(words, free, lengths))
     for lane in range(25):
         (places,) = np.nonzero(free[lane])
         first = int(words[lane]) * len(places) >> 32
-        expected = np.full(entries, entries + 1)
-        expected[np.roll(places, -first)] = np.arange(len(places))
-        np.testing.assert_array_equal(turns[lane], expected)
+        order = np.repeat([1, 2, 3, 4], lengths[lane])[: len(places)]
+        expected = np.zeros(entries, int)
+        expected[np.roll(places, -first)[: len(order)]] = order
+        np.testing.assert_array_equal(runs[lane], expected)
 
 
-def test_the_first_turn_falls_on_every_free_entry_equally_often():
+def test_the_first_run_begins_at_every_free_entry_equally_often():
     free = jnp.array([True, False, True, True])
     words = jax.random.bits(jax.random.key(0), (20_000,), jnp.uint32)
-    turns = jax.vmap(spawning.in_turn, (0, None))(words, free)
-    np.testing.assert_allclose((turns == 0).mean(0), [1 / 3, 0, 1 / 3, 1 / 3], atol=0.015)
+    runs = jax.vmap(spawning.in_runs, (0, None, None))(words, free, jnp.array([1]))
+    np.testing.assert_allclose((runs == 1).mean(0), [1 / 3, 0, 1 / 3, 1 / 3], atol=0.015)

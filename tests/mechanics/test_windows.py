@@ -202,7 +202,9 @@ def shining(window, fires, body, heading):
     light = beams.lit(window.terrain, jnp.asarray(beams.footprint(3, 1)), fires, body, heading)
     code = (1 + jnp.arange(len(body)) % 2).astype(jnp.uint8)
     grid = window.shine(light, body * 4 + heading, code)
-    return grid[: window.scrap], beams.covered(window.terrain, light, body, heading)
+    plain = window.shine(light, body * 4 + heading)
+    cells = beams.covered(window.terrain, light, body, heading)
+    return grid[: window.scrap], plain[: window.scrap], cells
 
 
 @BOTH_PATHS
@@ -213,12 +215,14 @@ def test_shine_lights_the_covered_cells(shape, walls, players, table_cells, monk
     window = Window(world.terrain, shuffled_order(world))
     fires = world.rng.random(world.body.shape) < 0.5
     shine = jax.jit(jax.vmap(partial(shining, window)))
-    for grid, cells in zip(*map(np.asarray, shine(fires, world.body, world.heading)), strict=True):
+    seen = map(np.asarray, shine(fires, world.body, world.heading))
+    for grid, plain, cells in zip(*seen, strict=True):
         expected = np.zeros(window.scrap, np.uint8)
         for code in (1, 2):
             lit = cells[code - 1 :: 2]
             expected[window.entry[lit[lit < world.terrain.cells]]] = code
         np.testing.assert_array_equal(grid, expected)
+        np.testing.assert_array_equal(plain, expected > 0)
 
 
 @BOTH_PATHS

@@ -96,7 +96,7 @@ class GridWorld(Environment[State, Params]):
         """A grid lit by the beams of the last step; `fired` holds their poses, -1 for none."""
         pose, fires = jnp.maximum(fired, 0), fired >= 0
         light = beams.lit(self.terrain, footprint, fires, pose >> 2, pose & 3)
-        return self.window.shine(light, pose, fires.astype(jnp.uint8))
+        return self.window.shine(light, pose)
 
     def observe(self, state: Any, params: Any) -> View:
         """Window and private numbers."""

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt32
+from jaxtyping import Array, Bool, Int, Key, UInt8, UInt32
 
 from sociarium.core import random
 from sociarium.core.errors import BadMap
@@ -130,7 +130,7 @@ def _slots_few(
     free = every & ~bitsets.holding(stood_on, len(every))
     count = bitsets.size(free)
     seat = jnp.arange(len(due), dtype=jnp.uint32).reshape(len(due), *[1] * word.ndim)
-    before = bitsets.packed(due) & ((jnp.uint32(1) << seat) - 1)
+    before = bitsets.packed_few(due)[None] & ((jnp.uint32(1) << seat) - 1)
     turn = jax.lax.population_count(before).astype(jnp.int32)
     wanted = no_inline(_in_turn, word, count, turn)
     slot = bitsets.nth(free, jnp.where(wanted < count[None], wanted, wanted - count[None]))
@@ -147,40 +147,67 @@ def draw_one(
     word: UInt32[Array, ""], mask: Bool[Array, " entries"]
 ) -> tuple[Int[Array, ""], Int[Array, ""]]:
     """A uniformly drawn True entry (the length if there is none), and how many there are."""
-    if len(mask) <= MANY:
-        return _draw_one_few(word, mask)
-    count = jnp.sum(mask, dtype=jnp.int32)
-    passed = jnp.cumsum(mask) <= random.below(word, count)
-    return jnp.where(count > 0, jnp.sum(passed, dtype=jnp.int32), len(mask)), count
+    first, _, count = _runs(word, mask, jnp.zeros(0, jnp.int32))
+    return jnp.where(count > 0, first, len(mask)), count
 
 
-@lanes_last
-def _draw_one_few(
-    word: UInt32[Array, "*lanes"], mask: Bool[Array, "entries *lanes"]
-) -> tuple[Int[Array, "*lanes"], Int[Array, "*lanes"]]:
-    words = bitsets.packed(mask)
-    count = bitsets.size(words)
-    entry = bitsets.nth(words, random.below(word, count))
-    return jnp.where(count > 0, entry, len(mask)), count
+def in_runs(
+    word: UInt32[Array, ""], free: Bool[Array, " entries"], lengths: Int[Array, " runs"]
+) -> UInt8[Array, " entries"]:
+    """The run each free entry belongs to, from 1, when one after the other is laid from a lot.
+
+    The first run begins at a free entry that is drawn uniformly, and takes the free entries after
+    it; behind the last entry comes the first. Entries that are not free or that no run reaches
+    have 0. With entries in `scattered` order the places of a run are each uniform and no two the
+    same.
+    """
+    entries = len(free)
+    first, ends, _ = _runs(word, free, lengths)
+    far = jnp.arange(entries, dtype=jnp.int32) - first
+    far = jnp.where(far < 0, far + entries, far)
+    run = sum(((far >= end).astype(jnp.uint8) for end in ends[:-1]), jnp.uint8(1))
+    return jnp.where(free & (far < ends[-1]), run, jnp.uint8(0))
 
 
-def in_turn(
-    word: UInt32[Array, "*lanes"], free: Bool[Array, "entries *lanes"]
-) -> Int[Array, "entries *lanes"]:
-    """The turn of each free entry, from 0, when they are filled in order from one drawn by lot.
+def _runs(
+    word: UInt32[Array, ""], free: Bool[Array, " entries"], lengths: Int[Array, " runs"]
+) -> tuple[Int[Array, ""], Int[Array, " runs"], Int[Array, ""]]:
+    """Where the first run begins, how far behind it each run ends, and the number of free entries.
 
-    Entries that are not free have a turn beyond all others. With entries in `scattered` order the
-    first k turns are k places, each uniform and no two the same.
+    A run that would need more than the free entries ends as far behind as there are entries.
     """
     entries = len(free)
     if entries <= MANY:
         words = bitsets.packed(free)
-        rank, total = bitsets.ranks(words, entries), bitsets.size(words)
+        ends, entry, count = _runs_few(word, words, lengths)
     else:
-        rank = jnp.cumsum(free, axis=0, dtype=jnp.int32) - free
-        total = rank[-1] + free[-1]
-    turn = rank - random.below(word, total)[None]
-    return jnp.where(free, jnp.where(turn < 0, turn + total[None], turn), entries + 1)
+        passed = jnp.cumsum(free, dtype=jnp.int32)
+        count = passed[-1]
+        ends, number = _numbers(word, count, lengths)
+        entry = jnp.sum(passed[None] <= number[:, None], axis=1, dtype=jnp.int32)
+    far = entry[1:] - entry[0]
+    far = jnp.where(far < 0, far + entries, far)
+    return entry[0], jnp.where(ends < count, far, entries), count
+
+
+@lanes_last
+def _runs_few(
+    word: UInt32[Array, "*lanes"],
+    words: UInt32[Array, "words *lanes"],
+    lengths: Int[Array, "runs *lanes"],
+) -> tuple[Int[Array, "runs *lanes"], Int[Array, "more *lanes"], Int[Array, "*lanes"]]:
+    count = bitsets.size(words)
+    ends, number = _numbers(word, count, lengths)
+    return ends, bitsets.nth(words, number), count
+
+
+def _numbers(
+    word: UInt32[Array, "*lanes"], count: Int[Array, "*lanes"], lengths: Int[Array, "runs *lanes"]
+) -> tuple[Int[Array, "runs *lanes"], Int[Array, "more *lanes"]]:
+    """How many free entries the runs take together, and which free entry each begins with."""
+    ends = jnp.cumsum(lengths, axis=0, dtype=jnp.int32)
+    number = random.below(word, count)[None] + jnp.append(jnp.zeros_like(count)[None], ends, 0)
+    return ends, jnp.where(number < count[None], number, number - count[None])
 
 
 def trodden(place: Int[Array, " players"], places: int) -> Bool[Array, " places"]:

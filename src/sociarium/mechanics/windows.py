@@ -5,6 +5,7 @@ and seat). In 32-bit codes the upper half is the world's own. The window is cut 
 split into planes afterwards.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, SupportsInt
 
@@ -96,14 +97,22 @@ class Window:
         self,
         light: Int[Array, " players"],
         pose: Int[Array, " players"],
-        code: UInt8[Array, " players"],
+        code: UInt8[Array, " players"] | None = None,
     ) -> UInt8[Array, " entries"]:
-        """A grid with each player's code on the cells its beam lights; the highest is seen."""
+        """A grid with each player's code on the cells its beam lights; the highest is seen.
+
+        Without codes each beam is 1.
+        """
         if self.terrain.cells <= TABLE_CELLS:
             start = jnp.zeros(pose.shape, jnp.uint32)
             table = jnp.asarray(self._beam_table)
-            return _paint(self.dark(), light, pose.astype(jnp.uint32), start, code, table)
+            beam = light, pose.astype(jnp.uint32), start
+            if code is None:
+                return _paint(self.dark(), *beam, table)
+            return _paint_brightest(self.dark(), *beam, code, table)
         entries = self.at(beams.covered(self.terrain, light, pose >> 2, pose & 3))
+        if code is None:
+            return self.dark().at[entries].set(1, mode="promise_in_bounds")
         codes = jnp.broadcast_to(code[:, None], entries.shape)
         return self.dark().at[entries].max(codes, mode="promise_in_bounds")
 
@@ -323,11 +332,24 @@ def _paint(
     light: Int[Array, "players *lanes"],
     pose: UInt32[Array, "players *lanes"],
     start: UInt32[Array, "players *lanes"],
+    table: Int[Array, "15 poses"],
+) -> UInt8[Array, " entries"]:
+    """Writes 1 where beams shine; `start` is where each player's own grid begins."""
+    where = no_inline(_lit_entries, light, pose, start, table)
+    return grid.at[where.ravel()].set(1, mode="promise_in_bounds")
+
+
+@custom_vmap
+def _paint_brightest(
+    grid: UInt8[Array, " entries"],
+    light: Int[Array, "players *lanes"],
+    pose: UInt32[Array, "players *lanes"],
+    start: UInt32[Array, "players *lanes"],
     code: UInt8[Array, "players *lanes"],
     table: Int[Array, "15 poses"],
 ) -> UInt8[Array, " entries"]:
-    """Writes `code` where beams shine; `start` is where each player's own grid begins."""
-    where, codes = no_inline(_lit_entries, light, pose, start, code, table)
+    """Writes the highest `code` where beams shine; `start` is as in `_paint`."""
+    where, codes = no_inline(_lit_codes, light, pose, start, code, table)
     return grid.at[where.ravel()].max(codes.ravel(), mode="promise_in_bounds")
 
 
@@ -335,29 +357,45 @@ def _lit_entries(
     light: Int[Array, "players *lanes"],
     pose: UInt32[Array, "players *lanes"],
     start: UInt32[Array, "players *lanes"],
-    code: UInt8[Array, "players *lanes"],
     table: Int[Array, "15 poses"],
-) -> tuple[Int[Array, "15 players *lanes"], UInt8[Array, "15 players *lanes"]]:
+) -> Int[Array, "15 players *lanes"]:
     bits, poses = table.shape
     scrap = table[0, -1].astype(jnp.uint32)
     bit = jnp.arange(bits, dtype=jnp.uint32).reshape(bits, *[1] * pose.ndim)
     entry = table.ravel().at[bit * poses + pose[None]].get(mode="promise_in_bounds")
     lit = (light[None] >> bit.astype(jnp.int32)) & 1 == 1
     where = start[None] + jnp.where(lit, entry.astype(jnp.uint32), scrap)
-    return where.astype(jnp.int32), jnp.broadcast_to(code[None], where.shape)
+    return where.astype(jnp.int32)
 
 
-@_paint.def_vmap
-def _(size: int, batched: list[bool], *arrays: Any) -> tuple[jax.Array, bool]:
+def _lit_codes(
+    light: Int[Array, "players *lanes"],
+    pose: UInt32[Array, "players *lanes"],
+    start: UInt32[Array, "players *lanes"],
+    code: UInt8[Array, "players *lanes"],
+    table: Int[Array, "15 poses"],
+) -> tuple[Int[Array, "15 players *lanes"], UInt8[Array, "15 players *lanes"]]:
+    where = _lit_entries(light, pose, start, table)
+    return where, jnp.broadcast_to(code[None], where.shape)
+
+
+def _over_lanes(paint: Callable[..., Any]) -> Callable[..., tuple[jax.Array, bool]]:
     """Lays all lanes' grids end to end and puts the lane axis of the players last."""
-    *parts, table = arrays
-    table = table[0] if batched[-1] else table  # a constant of the map, the same in every lane
-    grid, light, pose, start, code = (
-        part if is_batched else jnp.broadcast_to(part, (size, *part.shape))
-        for part, is_batched in zip(parts, batched, strict=False)
-    )
-    light, pose, start, code = (jnp.moveaxis(part, 0, -1) for part in (light, pose, start, code))
-    own = jnp.arange(size, dtype=jnp.uint32) * grid.shape[1]
-    start = start + own.reshape(*[1] * (start.ndim - 1), size)
-    flat = _paint(grid.ravel(), light, pose, start, code, table)
-    return flat.reshape(grid.shape), True
+
+    def rule(size: int, batched: list[bool], *arrays: Any) -> tuple[jax.Array, bool]:
+        *parts, table = arrays
+        table = table[0] if batched[-1] else table  # a constant of the map, the same in every lane
+        grid, *beams = (
+            part if is_batched else jnp.broadcast_to(part, (size, *part.shape))
+            for part, is_batched in zip(parts, batched, strict=False)
+        )
+        light, pose, start, *code = (jnp.moveaxis(part, 0, -1) for part in beams)
+        own = jnp.arange(size, dtype=jnp.uint32) * grid.shape[1]
+        start = start + own.reshape(*[1] * (start.ndim - 1), size)
+        return paint(grid.ravel(), light, pose, start, *code, table).reshape(grid.shape), True
+
+    return rule
+
+
+_paint.def_vmap(_over_lanes(_paint))
+_paint_brightest.def_vmap(_over_lanes(_paint_brightest))

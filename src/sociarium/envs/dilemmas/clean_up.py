@@ -233,7 +233,7 @@ class CleanUp(GridWorld[State, Params]):
         zapped_by = beams.struck(terrain, zap_light, body, heading, body)
         standing = jnp.where(zapped_by >= 0, terrain.nowhere, body)
         pose = body * 4 + heading
-        swept = self.window.shine(clean_light, pose, cleans.astype(jnp.uint8))
+        swept = self.window.shine(clean_light, pose)
         rinsed = state.waste & (swept[self.orchard : self.orchard + self.basin] == 0)
         new, clean = fouled(
             random.bits(k_waste, 2),

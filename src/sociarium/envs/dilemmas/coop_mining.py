@@ -297,8 +297,7 @@ class CoopMining(GridWorld[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt16[Array, " entries"]:
         """What lies, shines and stands on every cell."""
-        pose, fires = jnp.maximum(state.fired, 0), state.fired >= 0
-        shine = self.window.shine(state.glow, pose, fires.astype(jnp.uint8))
+        shine = self.window.shine(state.glow, jnp.maximum(state.fired, 0))
         ore = jnp.append(jnp.where(state.ore > 0, state.ore + (IRON - 1), jnp.uint8(FLOOR)), 0)
         ore = ore.at[state.claim].set(OPEN_GOLD, mode="promise_in_bounds")[:-1]
         ground = jnp.concatenate([ore.astype(jnp.uint8), jnp.asarray(self.floor)])

@@ -224,7 +224,7 @@ class Mushrooms(GridWorld[State, Params]):
         word = random.bits(k_spore, len(KINDS) * TRIES * self.players + 1)
         tries = word[:-1].reshape(len(KINDS), TRIES, self.players)
         spores = spread(tries, found, params)  # R4
-        sprouts = sown(word[-1], (left == 0) & ~underfoot, spores)
+        sprouts = spawning.in_runs(word[-1], (left == 0) & ~underfoot, spores)
         new_body, new_heading, away, back = self.exile(  # R5
             k_return, body, heading, state.away, zapped_by >= 0, params.exile
         )
@@ -323,16 +323,3 @@ def _spread(
             grows = random.falls(word[fed, tried], bound) & feeds & (tried < spores[fed])[None]
             grown.append(jnp.sum(grows, axis=0, dtype=jnp.int32))
     return jnp.stack([sum(grown[k * TRIES : (k + 1) * TRIES]) for k in range(len(KINDS))])
-
-
-def sown(
-    word: UInt32[Array, ""], empty: Bool[Array, " soil"], spores: Int[Array, "4"]
-) -> UInt8[Array, " soil"]:
-    """The kind that grows on each cell of soil, or 0; spores beyond the empty cells are lost."""
-    turn = spawning.in_turn(word, empty)
-    kind, first = jnp.zeros(turn.shape, jnp.uint8), jnp.zeros_like(spores[0])
-    for number, count in enumerate(spores):
-        grows = (turn >= first) & (turn < first + count)
-        kind = jnp.where(grows, jnp.uint8(number + 1), kind)
-        first = first + count
-    return kind
