@@ -28,8 +28,8 @@ from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting
 from sociarium.evaluation import cards
-from sociarium.evaluation.atlas import INSTITUTIONS
-from sociarium.evaluation.learned import Learned
+from sociarium.evaluation.institution_study import INSTITUTIONS
+from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, Verdict
@@ -333,7 +333,7 @@ def _baselines(world: str) -> list[tuple[list[str], float]]:
     card = json.loads((DOCS / "cards" / f"{world}.json").read_text())
     rows = []
     for name, found in (("random play", card["random"]), ("best script", card["planner"])):
-        told = [str(Estimate(**found["welfare"])), Learned.told(found["cooperation"])]
+        told = [str(Estimate(**found["welfare"])), PolicyReturns.told(found["cooperation"])]
         cells = [f"{world}, {name}", f"`{found['seats']}`", "", "", str(card["episodes"]), ""]
         rows.append(([*cells, *told], found["welfare"]["mean"]))
     return rows
@@ -369,7 +369,7 @@ def _result(cell: Cell, row: dict[str, Any], folder: Path) -> tuple[list[str], f
     known = [f"`{cell.name}`", learner, *size, f"{first:.2f} to {last:.2f}"]
     if "collective" not in row:
         return [*known, f"unfinished, {row['done']:.0%}", ""], float("nan")
-    told = [str(Estimate(**row["collective"])), Learned.told(row["cooperation"])]
+    told = [str(Estimate(**row["collective"])), PolicyReturns.told(row["cooperation"])]
     return [*known, *told], row["collective"]["mean"]
 
 
@@ -565,13 +565,14 @@ def demonstrated(entry: Entry, steps: int, seats: str = "") -> Iterator[Frame]:
     """The frames of a demonstration, by the entry's cast or by other seats."""
     env = sociarium.make(entry.id)
     seats = seats or demonstration(entry.cast, env.players)
-    episode, states = rollout(env, seats, seed=1, steps=steps)
-    return screening(env, episode, states)
+    episode = rollout(env, seats, seed=1, steps=steps)
+    return screening(env, episode, episode.states)
 
 
 def drawn(frame: Frame, size: int) -> Any:
     """One frame as a picture."""
-    return pixels.picture(frame.scene, size=size, scores=frame.scores, names=frame.names)
+    points = {"scores": frame.raw, "left": frame.left}
+    return pixels.picture(frame.scene, size=size, names=frame.names, **points)
 
 
 def save_film(name: str, frames: Iterator[Frame]) -> None:

@@ -25,8 +25,7 @@ from sociarium.core.conformance import examine
 from sociarium.core.errors import BadArgument, MissingFacet
 from sociarium.core.facets import Board, Hidden, Places
 from sociarium.learning import preferences
-from sociarium.learning.ppo import Ppo, PpoTrainer
-from sociarium.networks.actor_critic import Design
+from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.players.decision import Decision
 from sociarium.players.roster import Seat
 from sociarium.views import film, pixels, terminal
@@ -83,7 +82,7 @@ def test_lane_of_a_batch_is_the_rollout_of_that_lane(env):
     seats = np.zeros((3, env.players), int)
     played = Batch(env, (Seat("random"),), seats, seed=4).episodes()
     for lane, episode in enumerate(played):
-        alone, _ = rollout(env, "random", seed=4, lane=lane)
+        alone = rollout(env, "random", seed=4, lane=lane)
         assert np.array_equal(alone.actions, episode.actions) and alone.events == episode.events
         assert np.array_equal(alone.raw, episode.raw)
 
@@ -101,7 +100,7 @@ def test_a_match_with_skills_is_replayed_to_equal_hashes(env):
 
 @any_world
 def test_it_is_drawn_filmed_and_written(env, tmp_path):
-    _, states = rollout(env, "random", steps=6)
+    states = rollout(env, "random", steps=6).states
     params = env.params()
     scenes = [
         env.scene(jax.tree.map(lambda x, step=step: x[step], states), params) for step in range(7)
@@ -152,19 +151,19 @@ def test_observers_show_what_is_shared_or_refuse(env):
 @pytest.mark.parametrize("charter", [None, Open()], ids=["bare", "open"])
 def test_learners_train_in_it(env, charter):
     env = env if charter is None else Society(env, charter)
-    ppo = Ppo(lanes=4, steps=8, minibatches=2, segment=4, updates=2, design=Design())
-    trainer, wish = PpoTrainer(env, ppo), preferences.parse("selfish", env.players)
-    learner = jax.jit(trainer.begin)(random.key(0), ppo, wish)
-    learner, report = jax.jit(trainer.update)(learner, ppo, wish)
-    assert all(np.isfinite(loss) for loss in report.losses.values())
+    config = PpoConfig(lanes=4, num_steps=8, num_minibatches=2, bptt_length=4, updates=2)
+    trainer, wish = PpoTrainer(env, config), preferences.parse("selfish", env.players)
+    learner = jax.jit(trainer.begin)(random.key(0), config, wish)
+    learner, report = jax.jit(trainer.update)(learner, config, wish)
+    assert all(np.isfinite(loss) for loss in report.metrics.values())
 
 
 def test_two_players_are_at_one_place_and_everybody_sees_the_same_orders():
     env, society = Stall(players=3), Society(Stall(players=3), NoCharter(), words=2)
-    _, states = rollout(env, "random", seed=2)
+    states = rollout(env, "random", seed=2).states
     crowded = [len(set(at)) < 3 for at in np.asarray(states.at)]
     assert any(crowded)
-    start = jax.tree.map(lambda x: x[0], rollout(society, "random", steps=1)[1])
+    start = jax.tree.map(lambda x: x[0], rollout(society, "random", steps=1).states)
     view = jax.jit(society.observe)(start, society.params())
     assert (np.asarray(view.shared) == np.asarray(view.shared)[0]).all() and view.shared.shape[1]
 

@@ -1,7 +1,10 @@
 """Sociarium: a terrarium for societies of minds.
 
     import sociarium
-    env = sociarium.make("clean_up-v0")
+    env = sociarium.make("clean_up", players=3)
+    episode = sociarium.rollout(env, ["script:cooperator", "script:cooperator", "script:defector"])
+    episode.raw_returns                       # what the world paid each player
+    sociarium.save_film(episode, "film.gif")  # in a notebook: episode.film()
 
 Names are loaded when they are first used, so importing the package is quick.
 """
@@ -10,11 +13,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sociarium.arena.lanes import Lanes
-    from sociarium.catalogue import make
-    from sociarium.core.actions import find_action
-    from sociarium.core.conformance import check
-    from sociarium.core.random import key
+    from sociarium.arena.lanes import Lanes as Lanes
+    from sociarium.arena.match import Match as Match
+    from sociarium.arena.replay import Replay as Replay
+    from sociarium.arena.rollout import rollout as rollout
+    from sociarium.arena.screening import save_film as save_film
+    from sociarium.catalogue import make as make
+    from sociarium.charters.society import Society as Society
+    from sociarium.core.actions import find_action as find_action
+    from sociarium.core.conformance import check as check
+    from sociarium.core.environment import Environment as Environment
+    from sociarium.core.environment import Transition as Transition
+    from sociarium.core.environment import View as View
+    from sociarium.core.episode import Episode as Episode
+    from sociarium.core.random import key as key
+    from sociarium.evaluation.measures import evaluate as evaluate
+    from sociarium.evaluation.schelling import schelling as schelling
+    from sociarium.machine import configure as configure
+    from sociarium.players.policy import load_policy as load_policy
+    from sociarium.players.protocol import PurePlayer as PurePlayer
+    from sociarium.players.roster import script as script
+    from sociarium.runs import Run as Run
+    from sociarium.runs import train as train
 
 __version__ = "0.1.0.dev0"
 
@@ -22,16 +42,57 @@ _HOMES = {
     "make": "sociarium.catalogue",
     "key": "sociarium.core.random",
     "check": "sociarium.core.conformance",
+    "configure": "sociarium.machine",
     "Lanes": "sociarium.arena.lanes",
+    "rollout": "sociarium.arena.rollout",
+    "evaluate": "sociarium.evaluation.measures",
+    "Match": "sociarium.arena.match",
+    "Replay": "sociarium.arena.replay",
+    "train": "sociarium.runs",
+    "Run": "sociarium.runs",
+    "script": "sociarium.players.roster",
+    "Society": "sociarium.charters.society",
+    "Environment": "sociarium.core.environment",
+    "View": "sociarium.core.environment",
+    "Transition": "sociarium.core.environment",
+    "Episode": "sociarium.core.episode",
+    "PurePlayer": "sociarium.players.protocol",
+    "load_policy": "sociarium.players.policy",
+    "save_film": "sociarium.arena.screening",
+    "schelling": "sociarium.evaluation.schelling",
     "find_action": "sociarium.core.actions",
 }
-__all__ = ["Lanes", "check", "find_action", "key", "make"]
+__all__ = [
+    "Environment",
+    "Episode",
+    "Lanes",
+    "Match",
+    "PurePlayer",
+    "Replay",
+    "Run",
+    "Society",
+    "Transition",
+    "View",
+    "check",
+    "configure",
+    "evaluate",
+    "find_action",
+    "key",
+    "load_policy",
+    "make",
+    "rollout",
+    "save_film",
+    "schelling",
+    "script",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sociarium' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -35,7 +35,8 @@ def test_registered_worlds_are_made_by_name():
 
 def test_an_episode_is_the_one_that_a_rollout_plays():
     inside = world("clean_up-v0")
-    episode, states = rollout(inside, "random", seed=7, steps=6)
+    episode = rollout(inside, "random", seed=7, steps=6)
+    states = episode.states
     views = jax.vmap(compiled(inside, "observe"), (0, None))(states, inside.params())
     env = Focal(inside, seat=3, seats="random")
     seen, _ = env.reset(seed=7)

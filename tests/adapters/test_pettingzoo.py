@@ -33,7 +33,8 @@ def play(env, actions):
 
 def test_an_episode_is_the_one_that_a_rollout_plays():
     inside = world("clean_up-v0")
-    episode, states = rollout(inside, "random", seed=5, number=1, steps=8)
+    episode = rollout(inside, "random", seed=5, number=1, steps=8)
+    states = episode.states
     env = Parallel(inside)
     env.reset(seed=5)
     start, _ = env.reset()

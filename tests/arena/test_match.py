@@ -70,7 +70,8 @@ def test_a_match_runs_where_an_event_loop_runs_already():
 def test_a_match_of_pure_players_is_the_episode_that_rollout_plays():
     played = match(seats="random", steps=60)
     kept = played.run()
-    episode, states = rollout(MEADOW, "random", steps=60, params=MEADOW.params(horizon=200))
+    episode = rollout(MEADOW, "random", steps=60, params=MEADOW.params(horizon=200))
+    states = episode.states
     assert np.array_equal(kept.actions, episode.actions)
     assert np.array_equal(played.episode().reward, episode.reward)
     assert played.episode().events == episode.events
@@ -366,13 +367,13 @@ def test_in_real_time_the_world_waits_for_nobody_and_the_record_says_when_answer
 def test_real_time_does_not_catch_up_in_a_burst():
     slow, times = Meadow(players=2), []
 
-    def tell(played, steps):
+    def on_progress(played, steps):
         times.append(time.monotonic())
         if played == 3:
             time.sleep(0.5)
 
     guests, clock = {0: Walker(1)}, clocks.clock("realtime:0.05")
-    Match(slow, "random", guests=guests, steps=12, clock=clock, tell=tell).run()
+    Match(slow, "random", guests=guests, steps=12, clock=clock, on_progress=on_progress).run()
     gaps = np.diff(times)
     assert gaps[2] > 0.5 and np.median(gaps[3:]) > 0.04 and gaps[0] < 0.5
 
@@ -463,7 +464,9 @@ def test_a_match_goes_on_bit_for_bit_from_any_step(at, kind):
 
 @pytest.mark.parametrize("guests", [{}, {0: Errand(3)}])
 def test_who_asks_a_match_to_stop_finds_it_stopped_after_the_step(guests):
-    asked = match(steps=30, guests=guests, tell=lambda played, steps: played >= 7 and asked.stop())
+    asked = match(
+        steps=30, guests=guests, on_progress=lambda played, steps: played >= 7 and asked.stop()
+    )
     kept = asked.run()
     assert len(kept) == 7 and not kept.page.ended
     assert 7 in dict(kept.page.marks)
@@ -577,7 +580,7 @@ def test_a_match_that_goes_on_knows_who_was_interrupted():
         return one.status, one.pursues, *counted, tuple(now.tasks), tuple(now.asked)
 
     states = {}
-    live = make(tell=lambda step, steps: states.__setitem__(step, told(live)))
+    live = make(on_progress=lambda step, steps: states.__setitem__(step, told(live)))
     kept = live.run()
     assert any(not task.skill for task in kept.page.tasks)  # it was interrupted
     for at in (5, 11, 16, 20, 23, 37, 52):

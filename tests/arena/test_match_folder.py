@@ -24,17 +24,17 @@ GUESTS = Path(__file__).parent / "guests.py"
 COINS = sociarium.make("coins")
 
 
-def tell(played, steps):
+def on_progress(played, steps):
     pass
 
 
 def play(folder, seats="random*2", steps=20, until=None, ends=()):
     """A match in a folder; played to a step, and then left."""
     terms, one = Terms(steps=steps, ends=ends), MatchFolder(folder)
-    match = terms.match(COINS, seats, 0, tell, one)
+    match = terms.match(COINS, seats, 0, on_progress, one)
     one.begin(match, "coins", seats, 0, terms)
     if until is not None:
-        match.tell = lambda played, steps: played >= until and match.stop()
+        match.on_progress = lambda played, steps: played >= until and match.stop()
     match.run()
     return one
 
@@ -60,7 +60,7 @@ def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
     whole = play(tmp_path / "whole", guests)
     left = play(tmp_path / "left", guests, until=8)
     assert len(left.record()) == 8 and not left.record().page.ended
-    left.resumed(tell, True, {}).run()
+    left.resumed(on_progress, True, {}).run()
     one, other = whole.record(), left.record()
     assert np.array_equal(one.actions, other.actions)
     assert rows(whole) == rows(left) and len(rows(left, TIMING)) == 20
@@ -73,19 +73,19 @@ def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
 
 def test_a_match_killed_before_its_first_step_can_be_resumed(guests, tmp_path):
     folder, terms = MatchFolder(tmp_path / "run"), Terms(steps=20)
-    match = terms.match(COINS, guests, 0, tell, folder)
+    match = terms.match(COINS, guests, 0, on_progress, folder)
     folder.begin(match, "coins", guests, 0, terms)
     folder.close()
-    again = MatchFolder(tmp_path / "run").resumed(tell, True, {})
+    again = MatchFolder(tmp_path / "run").resumed(on_progress, True, {})
     assert again.step == 0 and len(again.run()) == 20
 
 
 def test_two_cannot_play_in_one_folder(tmp_path):
     left = play(tmp_path / "run", until=8)
     with pytest.raises(FolderInUse, match="process"):
-        MatchFolder(tmp_path / "run").resumed(tell, False, {})
+        MatchFolder(tmp_path / "run").resumed(on_progress, False, {})
     left.close()
-    assert len(MatchFolder(tmp_path / "run").resumed(tell, False, {}).run()) == 20
+    assert len(MatchFolder(tmp_path / "run").resumed(on_progress, False, {}).run()) == 20
 
 
 def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_path):
@@ -94,7 +94,7 @@ def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_p
     for name in (DECISIONS, TIMING):
         with (left.path / name).open("a") as file:
             file.write(json.dumps(lost) + "\n")
-    left.resumed(tell, True, {}).run()
+    left.resumed(on_progress, True, {}).run()
     assert [row["asked"] for row in rows(left)] == list(range(20))
 
 
@@ -108,16 +108,16 @@ def test_only_the_newest_memory_is_kept_between_the_hundreds(guests, tmp_path, m
 def test_nothing_that_a_folder_names_is_called_without_trust(guests, tmp_path):
     run = play(tmp_path / "run", guests, until=8)
     with pytest.raises(BadArgument, match=r"guests.py.*--trust"):
-        run.resumed(tell, False, {})
+        run.resumed(on_progress, False, {})
     pure = play(tmp_path / "pure", until=8)
     manifest = pure.path / "manifest.json"
     told = json.loads(manifest.read_text())
     told["config"]["ends"] = ["custom:os:getcwd"]
     manifest.write_text(json.dumps(told))
     with pytest.raises(BadArgument, match=r"custom:os:getcwd.*--trust"):
-        pure.resumed(tell, False, {})
+        pure.resumed(on_progress, False, {})
     with pytest.raises(BadArgument, match="--trust"):
-        pure.forked(MatchFolder(tmp_path / "fork"), 3, {}, None, tell, False)
+        pure.forked(MatchFolder(tmp_path / "fork"), 3, {}, None, on_progress, False)
 
 
 @pytest.mark.parametrize("hidden", ["random agent:guests.py:Seated", " agent:guests.py:Seated"])
@@ -126,11 +126,11 @@ def test_a_seat_cannot_hide_another(guests, hidden, tmp_path):
     kept = run.record()
     edit(run, kept, seats=(hidden, "random"))
     with pytest.raises(CannotRead, match="seats"):
-        run.resumed(tell, False, {})
+        run.resumed(on_progress, False, {})
     change = NewPlayer.model_construct(step=2, seat=0, player=hidden)
     edit(run, kept, patches=(change,))
     with pytest.raises(CannotRead, match="player"):
-        run.resumed(tell, False, {})
+        run.resumed(on_progress, False, {})
 
 
 @pytest.mark.parametrize("many", ["random*2", "random*0"])
@@ -138,38 +138,38 @@ def test_a_seat_of_a_record_is_one_chair(many, tmp_path):
     run = play(tmp_path / "run", until=8)
     edit(run, run.record(), seats=(many, "random"))
     with pytest.raises(BadArgument, match="one player"):
-        run.resumed(tell, True, {})
+        run.resumed(on_progress, True, {})
 
 
 def test_who_is_given_away_is_not_called_and_need_not_be_remembered(guests, tmp_path):
     run = play(tmp_path / "run", guests)
     (tmp_path / "guests.py").unlink()
     fork = MatchFolder(tmp_path / "fork")
-    run.forked(fork, 5, {0: "idle"}, None, tell, False).run()
+    run.forked(fork, 5, {0: "idle"}, None, on_progress, False).run()
     assert not fork.record().actions[5:, 0].any()
     told = json.loads((fork.path / "manifest.json").read_text())["forked"]
     assert told == {"from": "run", "at": 5, "seats": {"0": "idle"}}
-    fork.resumed(tell, False, {})
+    fork.resumed(on_progress, False, {})
 
 
 def test_who_stays_must_be_remembered(guests, tmp_path):
     run = play(tmp_path / "run", guests)
     with pytest.raises(CannotRead, match=r"\[0, 20\], not at 5"):
-        run.forked(MatchFolder(tmp_path / "fork"), 5, {1: "idle"}, None, tell, True)
+        run.forked(MatchFolder(tmp_path / "fork"), 5, {1: "idle"}, None, on_progress, True)
 
 
 def test_a_fork_that_seats_an_agent_goes_on(guests, tmp_path):
     run = play(tmp_path / "run")
     fork = MatchFolder(tmp_path / "fork")
-    match = run.forked(fork, 5, {0: "agent:guests.py:Errands"}, None, tell, False)
-    match.tell = lambda played, steps: played >= 12 and match.stop()
+    match = run.forked(fork, 5, {0: "agent:guests.py:Errands"}, None, on_progress, False)
+    match.on_progress = lambda played, steps: played >= 12 and match.stop()
     match.run()
-    again = fork.resumed(tell, True, {})
+    again = fork.resumed(on_progress, True, {})
     assert again.step == 12 and again.guests[0].decisions > 0
     kept = again.run()
     assert len(kept) == 20 and Replay(COINS, kept).verify()
     with pytest.raises(BadArgument, match="--trust"):
-        fork.forked(MatchFolder(tmp_path / "x"), 12, {1: "idle"}, None, tell, False)
+        fork.forked(MatchFolder(tmp_path / "x"), 12, {1: "idle"}, None, on_progress, False)
 
 
 def test_a_player_that_moved_can_be_found(guests, tmp_path):
@@ -177,9 +177,9 @@ def test_a_player_that_moved_can_be_found(guests, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     shutil.move(tmp_path / "guests.py", tmp_path / "elsewhere")
     with pytest.raises(CannotRead, match="--seat 0="):
-        run.resumed(tell, True, {})
+        run.resumed(on_progress, True, {})
     found = {0: f"agent:{tmp_path / 'elsewhere' / 'guests.py'}:Seated"}
-    assert len(run.resumed(tell, True, found).run()) == 20
+    assert len(run.resumed(on_progress, True, found).run()) == 20
     assert run.record().page.seats == ("agent:elsewhere/guests.py:Seated", "random")
 
 
@@ -187,11 +187,11 @@ def test_damaged_folders_are_refused(guests, tmp_path):
     run = play(tmp_path / "run", guests, until=8)
     (run.path / SNAPSHOTS / "step-00000008.json").write_text("{")
     with pytest.raises(CannotRead, match="damaged"):
-        run.resumed(tell, True, {})
+        run.resumed(on_progress, True, {})
     for wrong in ("[]", "{}", '{"config": 3}', '{"config": {"clock": "lockstep"}}'):
         (run.path / "manifest.json").write_text(wrong)
         with pytest.raises(CannotRead):
-            run.resumed(tell, True, {})
+            run.resumed(on_progress, True, {})
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_questions_to_nobody_are_refused(guests, change, match, tmp_path):
     )
     record.save(run.path / EPISODE, kept.model_copy(update={"page": page}))
     with pytest.raises(CannotRead, match=match):
-        run.resumed(tell, True, {})
+        run.resumed(on_progress, True, {})
 
 
 def test_terms_stay_as_they_were():

@@ -14,7 +14,7 @@ from sociarium.arena.match import Match
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import screening
 from sociarium.core.errors import UnknownName
-from sociarium.networks.actor_critic import Design, actor_critic
+from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players import roster
 from sociarium.players.policy import Policy
 from tests import budget
@@ -55,7 +55,7 @@ def recorded(batch):
 def test_a_lane_of_a_batch_is_the_episode_rolled_out_alone(batch, recorded):
     for lane, kinds in enumerate(SEATING):
         seats = " ".join(str(KINDS[kind]) for kind in kinds)
-        alone, _ = rollout(batch.env, seats, seed=3, lane=lane, params=batch.params)
+        alone = rollout(batch.env, seats, seed=3, lane=lane, params=batch.params)
         assert_same_record(recorded[lane], alone)
 
 
@@ -81,7 +81,7 @@ def test_a_world_with_attacks_and_exile_adds_up_too():
     kinds, seating = roster.parse("random idle"), np.array([[0, 1, 0], [0, 0, 0]])
     batch = Batch(env, kinds, seating, seed=1, params=env.params(horizon=60))
     sums, recorded = batch.sums(("ate", "zapped", "fired", "patch_died")), batch.episodes()
-    alone, _ = rollout(env, "random idle random", seed=1, lane=0, params=batch.params)
+    alone = rollout(env, "random idle random", seed=1, lane=0, params=batch.params)
     assert_same_record(recorded[0], alone)
     for lane, episode in enumerate(recorded):
         for name in ("ate", "zapped", "fired"):
@@ -94,12 +94,12 @@ def test_a_world_with_attacks_and_exile_adds_up_too():
 
 def test_a_second_equal_rollout_compiles_nothing():
     env = Meadow()
-    first, _ = rollout(env, "random", steps=5)
+    first = rollout(env, "random", steps=5)
     before = budget.compilations()
-    again, _ = rollout(env, "random", steps=5)
+    again = rollout(env, "random", steps=5)
     assert budget.compilations() == before
     assert_same_record(first, again)
-    other, _ = rollout(env, "random", seed=1, number=2, steps=5)
+    other = rollout(env, "random", seed=1, number=2, steps=5)
     assert budget.compilations() == before
     assert not np.array_equal(other.actions, first.actions)
 
@@ -107,7 +107,9 @@ def test_a_second_equal_rollout_compiles_nothing():
 def checkpoints(env, many):
     """Policies of one architecture with weights of their own."""
     new = jax.jit(
-        lambda key: actor_critic(key, Design(), env.view_spec, env.players, len(env.actions), 1)
+        lambda key: actor_critic(
+            key, NetworkConfig(), env.view_spec, env.players, len(env.actions), 1
+        )
     )
     weights = [new(key) for key in jax.random.split(sociarium.key(0), many)]
     return [Policy(jax.tree.map(lambda x: 20 * x, each)) for each in weights]
@@ -128,7 +130,7 @@ def test_a_hundred_checkpoints_are_one_program():
     assert first < 60, "what is compiled does not grow with the number of checkpoints"
     assert budget.compilations() - before == first, "other weights compile nothing"
     assert not np.array_equal(played[0].actions, others[0].actions)
-    alone, _ = rollout(env, [players[0], players[1]], lane=0, steps=5)
+    alone = rollout(env, [players[0], players[1]], lane=0, steps=5)
     assert np.array_equal(alone.actions, played[0].actions)
 
 
@@ -138,14 +140,14 @@ def test_a_policy_chooses_the_same_actions_alone_and_among_lanes(lanes):
     (policy,) = checkpoints(env, 1)
     played = Batch(env, [policy], np.zeros((lanes, 3), int), steps=8).episodes()
     for lane in (0, lanes // 2, lanes - 1):
-        alone, _ = rollout(env, [policy], lane=lane, steps=8)
+        alone = rollout(env, [policy], lane=lane, steps=8)
         assert np.array_equal(alone.actions, played[lane].actions)
 
 
 def test_players_and_seat_strings_sit_side_by_side():
     env = Meadow(players=3)
     (policy,) = checkpoints(env, 1)
-    episode, _ = rollout(env, [policy, "random idle"], steps=6)
+    episode = rollout(env, [policy, "random idle"], steps=6)
     assert episode.seats == ("agent:Policy", "random", "idle")
     assert not episode.actions[:, 2].any() and episode.actions[:, :2].any(0).all()
     match = Match(env, [policy, "random", "idle"], steps=6)
@@ -166,7 +168,7 @@ def test_progress_is_told_from_none_to_all():
     batch = Batch(env, KINDS, SEATING, params=env.params(horizon=120))
     for play in (batch.sums, batch.episodes):
         heard = []
-        play(tell=lambda played, steps, heard=heard: heard.append((played, steps)))
+        play(on_progress=lambda played, steps, heard=heard: heard.append((played, steps)))
         assert heard == [(0, 120), (50, 120), (100, 120), (120, 120)]
 
 
@@ -177,11 +179,12 @@ def test_only_known_events_can_be_counted(batch):
 
 def test_a_screening_shows_every_moment_with_running_scores():
     env = sociarium.make("coins", players=3)
-    episode, states = rollout(env, "random idle random", params=env.params(horizon=6), lane=1)
+    episode = rollout(env, "random idle random", params=env.params(horizon=6), lane=1)
+    states = episode.states
     frames = list(screening(env, episode, states))
     assert [frame.scene.clock for frame in frames] == list(range(7))
-    assert not frames[0].scores.any()
-    assert frames[-1].scores.tolist() == episode.raw_returns.tolist()
+    assert not frames[0].raw.any() and frames[0].left is None
+    assert frames[-1].raw.tolist() == episode.raw_returns.tolist()
     assert frames[3].names == ("random", "idle", "random")
     (*_, last) = screening(env, episode, states, player=1)
     assert last.scene.me == 1

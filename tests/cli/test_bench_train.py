@@ -8,7 +8,7 @@ from sociarium.cli.bench_train import BenchTrain
 from sociarium.core.errors import BadArgument, UnknownName
 from tests.toys.takers import LISTED
 
-TINY = ("lanes=2", "steps=4", "minibatches=2", "epochs=1")
+TINY = ("lanes=2", "num_steps=4", "num_minibatches=2", "epochs=1")
 
 
 def test_one_object_has_all_figures(capsys, monkeypatch):
@@ -37,7 +37,7 @@ def test_the_table_shows_them(capsys, monkeypatch):
 
 def test_what_cannot_be_measured_is_said():
     with pytest.raises(BadArgument, match=r"rainbow cannot be taken apart.*PPO"):
-        BenchTrain("rainbow", "coins", set=("lanes=2", "steps=4")).run()
+        BenchTrain("rainbow", "coins", set=("lanes=2", "num_steps=4")).run()
     with pytest.raises(UnknownName, match="ippo"):
         BenchTrain("ippoo", "coins").run()
     with pytest.raises(BadArgument, match=r"name=value.*'lanes'"):

@@ -18,7 +18,7 @@ def test_a_world_is_asked_once_and_told_in_numbers(tmp_path: Path, capsys, monke
 
     def verdict(world, **how):
         asked.append((world, how["steps"], list(how["seeds"]), how["episodes"]))
-        how["tell"]("none cooperating: update 1 of 4")
+        how["on_progress"]("none cooperating: update 1 of 4")
         return judged(4)
 
     monkeypatch.setattr(dilemma, "verdict", verdict)

@@ -10,18 +10,18 @@ from sociarium import catalogue
 from sociarium.catalogue import WORLDS, find
 from sociarium.charters.society import Society
 from sociarium.cli import card, schelling
-from sociarium.cli.arms import Arms
-from sociarium.cli.atlas import Atlas
 from sociarium.cli.card import Card
+from sociarium.cli.contract_study import ContractStudyCommand
+from sociarium.cli.institution_study import InstitutionStudyCommand
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.measure import Measure
-from sociarium.cli.progress import progress
 from sociarium.cli.schelling import Schelling, chosen
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.evaluation.arms import ARMS
 from sociarium.evaluation.cards import markdown
+from sociarium.evaluation.contract_study import ARMS
 from sociarium.evaluation.schelling import AGREEMENTS
+from sociarium.views.progress import progress
 from tests.evaluation.test_schelling import saved_policies
 from tests.toys.takers import ENTRY, LISTED
 
@@ -153,21 +153,21 @@ def test_measure_says_how_a_line_up_did(capsys):
 
 
 def test_progress_goes_to_standard_error(capsys):
-    with progress("a world") as tell:
-        tell(0, 10)
-        tell(10, 10)
+    with progress("a world", show=True) as on_progress:
+        on_progress(0, 10)
+        on_progress(10, 10)
     heard = capsys.readouterr()
     assert not heard.out and "a world" in heard.err
 
 
 def test_arms_and_atlas_print_and_draw_what_institutions_change(tmp_path, capsys):
-    Arms("coins", episodes=2, out=tmp_path / "arms.svg").run()
+    ContractStudyCommand("coins", episodes=2, out=tmp_path / "arms.svg").run()
     shown = capsys.readouterr().out
     assert "only cooperators sign" in shown and "who signs" in shown
     assert "<!-- players choose -->" in (tmp_path / "arms.svg").read_text()
     told = json.loads((tmp_path / "arms.json").read_text())
     assert [arm["arm"] for arm in told] == list(ARMS) and "shared" in told[0]
     with pytest.raises(BadArgument, match="at least 2"):
-        Arms("coins", episodes=1).run()
+        ContractStudyCommand("coins", episodes=1).run()
     with pytest.raises(BadArgument, match="at least 1"):
-        Atlas("coins", episodes=0).run()
+        InstitutionStudyCommand("coins", episodes=0).run()

@@ -8,14 +8,14 @@ import pytest
 from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.cli import card, dilemma
-from sociarium.cli.arms import Arms
-from sociarium.cli.atlas import Atlas
 from sociarium.cli.bench import Bench
 from sociarium.cli.bench_train import BenchTrain
 from sociarium.cli.card import Card
 from sociarium.cli.check import Check
+from sociarium.cli.contract_study import ContractStudyCommand
 from sociarium.cli.dilemma import Dilemma
 from sociarium.cli.info import Info
+from sociarium.cli.institution_study import InstitutionStudyCommand
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
@@ -41,12 +41,12 @@ TAKING_A_WORLD = {
     "dilemma": Dilemma,
     "schelling": Schelling,
     "card": Card,
-    "atlas": Atlas,
-    "arms": Arms,
+    "institution-study": InstitutionStudyCommand,
+    "contract-study": ContractStudyCommand,
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
 TAKING_NONE = {"list", "doctor", "replay", "fork", "reproduce", "rewiring"}
-UNDER_THEIR_OWN_CHARTERS = ("atlas", "arms")
+UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study")
 
 
 class Begun(Exception):
@@ -70,7 +70,7 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(catalogue, "_check_arguments", noted)
     for world in {entry.load() for entry in catalogue.worlds()} | {Society, Meadow}:
         monkeypatch.setattr(world, "params", begin)
-    monkeypatch.setattr("sociarium.evaluation.lineups.shuffled", begin)
+    monkeypatch.setattr("sociarium.evaluation.mixtures.shuffled", begin)
     monkeypatch.setattr("sociarium.envs.frontier.frontier.Frontier._bounds", begin)
     return worlds, charters
 

@@ -15,7 +15,7 @@ from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import Plan
 from tests.toys.takers import LISTED
 
-SETTINGS = {"lanes": 4, "steps": 16, "minibatches": 2, "epochs": 1}
+SETTINGS = {"lanes": 4, "num_steps": 16, "num_minibatches": 2, "epochs": 1}
 UPDATES = 4
 RUN = "taking-selfish_ones"
 
@@ -62,7 +62,7 @@ def test_a_study_is_trained_bit_by_bit_and_only_once(tmp_path: Path, capsys, mon
     picture = (tmp_path / "curves.svg").read_bytes()
 
     before = files(tmp_path)
-    monkeypatch.setattr(reproduce, "train", None)
+    monkeypatch.setattr(reproduce, "train_into", None)
     monkeypatch.setattr(reproduce, "learned", None)
     assert asked("1h", only=("taking-selfish_ones",)) == [only]
     assert files(tmp_path) == before

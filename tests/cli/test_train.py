@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sociarium.cli import progress, watch
+from sociarium.cli import watch
 from sociarium.cli.sweep import Sweep, parse_grid
 from sociarium.cli.train import Train, count, default_name, seat_string
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.manifest import read_manifest
-from sociarium.learning import preferences, presets
+from sociarium.learning import preferences, presets, progress
 from sociarium.learning.training import Plan, Training
 from tests.learning.runs import EACH, SMALL
 
@@ -184,7 +184,7 @@ def test_folders_are_named_by_what_is_trained():
     ],
 )
 def test_players_sit_as_they_learned(others, shared, seats, monkeypatch):
-    manifest = {"config": {"numbers": {"shared": shared}}}
+    manifest = {"config": {"hyperparameters": {"shared": shared}}}
     monkeypatch.setattr("sociarium.cli.train.read_manifest", lambda folder: manifest)
     plan = Plan("ippo", "harvest_one_tree-v0", players=3, others=others)
     assert seat_string(plan, Path("x")) == seats
@@ -192,11 +192,11 @@ def test_players_sit_as_they_learned(others, shared, seats, monkeypatch):
 
 def test_progress_is_told_in_lines_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0.0)
-    now = progress.Standing(
+    now = progress.TrainingProgress(
         500, 2000, 100.0, {"return": np.array([1.0, 3.0]), "cooperation": np.array([0.5, np.nan])}
     )
-    with progress.learning("ippo in coins-v0") as tell:
-        tell(now)
+    with progress.training_progress("ippo in coins-v0") as on_progress:
+        on_progress(now)
     compiling, line = capsys.readouterr().err.strip().splitlines()
     assert compiling == "ippo in coins-v0: compiling"
     for part in (
@@ -253,7 +253,7 @@ def test_a_sweep_checks_every_combination_first(tmp_path):
     with pytest.raises(BadArgument, match="at least one --grid"):
         swept(tmp_path / "x").run()
     with pytest.raises(BadArgument, match="given 'ten'"):
-        swept(tmp_path / "x", "segment=1,ten").run()
+        swept(tmp_path / "x", "bptt_length=1,ten").run()
     with pytest.raises(BadArgument, match="players is a whole number"):
         swept(tmp_path / "x", "players=2,few").run()
     with pytest.raises(UnknownName, match="setting of ippo"):

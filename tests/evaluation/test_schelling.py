@@ -7,7 +7,7 @@ import pytest
 
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.lineups import mixtures, play, seat_string
+from sociarium.evaluation.mixtures import mixtures, play, seat_string
 from sociarium.evaluation.schelling import (
     AGREEMENTS,
     CONDITIONS,
@@ -18,7 +18,7 @@ from sociarium.evaluation.schelling import (
     two_kinds,
 )
 from sociarium.networks import stored
-from sociarium.networks.actor_critic import Design, actor_critic
+from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players import roster
 from tests.networks.filled import filled
 from tests.toys.meadow import Meadow
@@ -103,10 +103,12 @@ def saved_policies(folder, env, seeds):
     """Policies that nobody trained, one for each seed."""
 
     def new(key):
-        return actor_critic(key, Design(), env.view_spec, env.players, len(env.actions), 1)
+        return actor_critic(key, NetworkConfig(), env.view_spec, env.players, len(env.actions), 1)
 
     for seed in seeds:
-        stored.save(folder / "weights" / f"seed-{seed}", filled(new, seed=seed), Design(), env)
+        stored.save(
+            folder / "weights" / f"seed-{seed}", filled(new, seed=seed), NetworkConfig(), env
+        )
     return str(folder)
 
 
@@ -171,7 +173,7 @@ def test_line_ups_are_played_in_drawn_seats_and_added_up_by_kind():
     assert not played.mean_of(IDLE)[:3].any()  # nobody starts on a flower
     assert np.allclose(played.welfare[2], 2 * played.mean_of(RANDOM)[2])
     seats = " ".join(str(played.kinds[kind]) for kind in played.seating[2, 1])
-    alone, _ = rollout(env, seats, seed=5, lane=2 * 4 + 1, params=params)
+    alone = rollout(env, seats, seed=5, lane=2 * 4 + 1, params=params)
     assert played.raw_returns[2, 1].tolist() == alone.raw_returns.tolist()
 
 

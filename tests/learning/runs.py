@@ -7,11 +7,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from sociarium.learning.training import Plan, Training, train
+from sociarium.learning.training import Plan, Training, train_into
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"lanes": 4, "steps": 16, "minibatches": 2, "epochs": 1}
-REPLAYED = {"lanes": 4, "steps": 16, "capacity": 256, "batch": 8, "fits": 2, "warm_up": 100}
+SMALL = {"lanes": 4, "num_steps": 16, "num_minibatches": 2, "epochs": 1}
+REPLAYED = {
+    "lanes": 4,
+    "num_steps": 16,
+    "buffer_size": 256,
+    "batch_size": 8,
+    "gradient_steps": 2,
+    "learning_starts": 100,
+}
 EACH = 4 * 16  # environment steps of an update
 LONG = 30  # updates of the run that is killed
 
@@ -25,16 +32,16 @@ def small(algorithm: str = "ippo", updates: int = 6, **changes: Any) -> Plan:
 
 def one_update(file: Path, devices: int) -> None:
     """Leaves what an update on so many devices makes of the weights, and what it reports."""
-    training = Training(small(settings={"lanes": 8}), devices)
-    assert training.cohort.mesh.size == devices
-    learners, report = training.cohort.update(training.learners)
-    leaves = jax.tree.leaves((learners.weights, learners.moments, report))
+    training = Training(small(settings={"lanes": 8}), devices=jax.devices()[:devices])
+    assert training.learner_batch.mesh.size == devices
+    learners, report = training.learner_batch.update(training.learners)
+    leaves = jax.tree.leaves((learners.weights, learners.opt_state, report))
     np.savez(file, *map(np.asarray, leaves))
 
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1])
+    rollout = Path(sys.argv[1])
     if len(sys.argv) == 2:
-        train(small(updates=LONG), place, resume=place.exists(), checkpoint_every=0.0)
+        train_into(small(updates=LONG), rollout, resume=rollout.exists(), checkpoint_every=0.0)
     for devices in map(int, sys.argv[2:]):
-        one_update(place / f"{devices}.npz", devices)
+        one_update(rollout / f"{devices}.npz", devices)

@@ -13,7 +13,7 @@ from sociarium.learning.best_response import (
 )
 from tests.toys.taking import Taking
 
-SMALL = {**best_response.SETTINGS, "lanes": 16, "steps": 16, "minibatches": 2}
+SMALL = {**best_response.SETTINGS, "lanes": 16, "num_steps": 16, "num_minibatches": 2}
 
 
 def test_taking_is_the_best_response_to_anybody():

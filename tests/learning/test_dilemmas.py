@@ -40,9 +40,9 @@ def scripted_response(env, seat, others, *, episodes):
     return played(env.id, env.players, seat, others, episodes)
 
 
-def takes(env, others, *, discounts, seeds, steps, tell):
+def takes(env, others, *, discounts, seeds, steps, on_progress):
     """Learners that have found out that taking pays, at a tenth of the time."""
-    tell(steps, steps)
+    on_progress(steps, steps)
     return [scripted_response(env, DEFECTOR, others, episodes=len(seeds))] * len(discounts)
 
 
@@ -56,7 +56,7 @@ def toys(monkeypatch):
 
 def test_taking_is_a_social_dilemma_and_not_one_in_time(toys):
     stages = []
-    found = verdict("taking", seeds=(0, 1), steps=7, episodes=2, tell=stages.append)
+    found = verdict("taking", seeds=(0, 1), steps=7, episodes=2, on_progress=stages.append)
     assert found.world == "taking-v0" and found.players == 3
     assert found.failure == "social: defecting pays beside none, half and all"
     assert found.impatience == "no"

@@ -5,36 +5,42 @@ import pytest
 import sociarium
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.learning import preferences, presets
-from sociarium.learning.cohort import Trainer
+from sociarium.learning.learner_batch import Trainer
 
 
 @pytest.mark.parametrize("name", presets.ALGORITHMS)
 def test_every_preset_makes_a_trainer(name):
-    made, trainer = presets.numbers(name, {})
-    assert made.lanes > 0 and made.steps > 0
+    made, trainer = presets.make_config(name, {})
+    assert made.lanes > 0 and made.num_steps > 0
     assert isinstance(trainer(sociarium.make("coins"), made), Trainer)
     assert preferences.parse(presets.find(name).preference, 2)
 
 
 def test_what_is_set_wins_over_the_preset():
-    made, _ = presets.numbers("recppo", {"core": "gru", "lanes": 3})
-    assert (made.design.core, made.lanes) == ("gru", 3)
-    assert presets.numbers("recppo", {})[0].design.core == "lstm"
+    made, _ = presets.make_config("recppo", {"core": "gru", "lanes": 3})
+    assert (made.network.core, made.lanes) == ("gru", 3)
+    assert presets.make_config("recppo", {})[0].network.core == "lstm"
 
 
 def test_text_is_read_as_the_kind_of_value_it_replaces():
-    words = {"lanes": "1_024", "clip": "1e-1", "shared": "False", "core": "gru", "anneal": "1"}
+    words = {"lanes": "1_024", "clip_eps": "1e-1", "shared": "False", "core": "gru", "anneal": "1"}
     settings = presets.parse_settings("ippo", words)
-    assert settings == {"lanes": 1024, "clip": 0.1, "shared": False, "core": "gru", "anneal": True}
-    made, _ = presets.numbers("ippo", settings)
-    assert made.lanes == 1024 and not made.design.shared
+    assert settings == {
+        "lanes": 1024,
+        "clip_eps": 0.1,
+        "shared": False,
+        "core": "gru",
+        "anneal": True,
+    }
+    made, _ = presets.make_config("ippo", settings)
+    assert made.lanes == 1024 and not made.network.shared
 
 
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         ({"lanes": "many"}, "lanes must be a whole number; given 'many'"),
-        ({"clip": "little"}, "clip must be a number"),
+        ({"clip_eps": "little"}, "clip_eps must be a number"),
         ({"shared": "perhaps"}, "shared must be true or false"),
     ],
 )
@@ -48,10 +54,14 @@ def test_unknown_names_are_answered_with_the_nearest():
         presets.find("mapo")
     with pytest.raises(UnknownName, match="Did you mean learning_rate"):
         presets.parse_settings("ippo", {"learningrate": "1"})
+    with pytest.raises(UnknownName, match="It is called lanes here"):
+        presets.make_config("ippo", {"num_envs": 3})
+    with pytest.raises(UnknownName, match="It is called entropy_coef here"):
+        presets.parse_settings("mappo", {"ent_coef": "0.1"})
     with pytest.raises(UnknownName, match="setting of ippo"):
-        presets.numbers("ippo", {"updates": 3})
+        presets.make_config("ippo", {"updates": 3})
     with pytest.raises(UnknownName, match="own, views, state"):
-        presets.numbers("ippo", {"critic_sees": "everything"})
+        presets.make_config("ippo", {"critic_sees": "everything"})
 
 
 def test_every_preference_says_what_it_wants():

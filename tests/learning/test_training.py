@@ -19,9 +19,9 @@ from sociarium.core.disk import FolderLock
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderInUse
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints, training
-from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import read_metrics
-from sociarium.learning.training import Plan, Training, plan_of, train
+from sociarium.learning.learner_batch import LearnerBatch
+from sociarium.learning.training import Plan, Training, plan_of, train_into
 from sociarium.networks import stored
 from tests.devices import environment
 from tests.learning.runs import EACH, LONG, ROOT, one_update, small
@@ -50,7 +50,7 @@ def files(folder):
 def whole(tmp_path_factory):
     """A run that nothing stopped."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    assert train(small(), folder, checkpoint_every=0.0, tensorboard=False)
+    assert train_into(small(), folder, checkpoint_every=0.0, tensorboard=False)
     return folder
 
 
@@ -58,7 +58,7 @@ def whole(tmp_path_factory):
     ("algorithm", "settings"),
     [
         pytest.param("ippo", {}, marks=pytest.mark.slow),
-        ("recppo", {"segment": 4, "shared": False, "critic_sees": "state"}),
+        ("recppo", {"bptt_length": 4, "shared": False, "critic_sees": "state"}),
         pytest.param("rainbow", {}, marks=pytest.mark.slow),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_run_goes_on_bit_for_bit_from_any_update(algorithm, settings, tmp_path
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kills, tmp_path):
     lot = random.Random(0)
     unkilled, killed = tmp_path / "unkilled", tmp_path / "killed"
-    assert train(small(updates=LONG), unkilled, checkpoint_every=0.0)
+    assert train_into(small(updates=LONG), unkilled, checkpoint_every=0.0)
     reached = []
     for _ in range(kills):
         before = step_of(killed)
@@ -111,7 +111,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kills, 
 def step_of(folder):
     """Of the newest checkpoint, even if it is just being replaced."""
     places = folder.glob("checkpoints/[0-9]*")
-    return max((int(place.name.partition(".")[0]) for place in places), default=0)
+    return max((int(rollout.name.partition(".")[0]) for rollout in places), default=0)
 
 
 @pytest.fixture
@@ -132,13 +132,15 @@ def test_who_asks_to_stop_finds_a_checkpoint_and_can_go_on(number, tmp_path, who
             signal.raise_signal(number)
 
     with pytest.raises(KeyboardInterrupt):
-        train(small(), tmp_path / "run", tensorboard=False, tell=ask)
+        train_into(small(), tmp_path / "run", tensorboard=False, on_progress=ask)
     assert "ask again" in caplog.text
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert step_of(tmp_path / "run") == 3 * EACH
     assert len(read_metrics(tmp_path / "run")["step"]) == 3
     assert not read_manifest(tmp_path / "run")["finished"]
-    assert train(small(), tmp_path / "run", resume=True, tensorboard=False, checkpoint_every=0.0)
+    assert train_into(
+        small(), tmp_path / "run", resume=True, tensorboard=False, checkpoint_every=0.0
+    )
     assert files(tmp_path / "run") == files(whole)
 
 
@@ -146,12 +148,12 @@ def test_who_asks_to_stop_finds_a_checkpoint_and_can_go_on(number, tmp_path, who
 def test_before_the_first_update_nothing_is_worth_waiting_for(tmp_path, monkeypatch):
     monkeypatch.setattr(Training, "update", lambda self: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        train(small(), tmp_path / "run", tensorboard=False)
+        train_into(small(), tmp_path / "run", tensorboard=False)
     assert step_of(tmp_path / "run") == 0
 
 
 def test_time_that_is_up_stops_a_run_with_a_checkpoint(tmp_path):
-    assert not train(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
+    assert not train_into(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
     assert step_of(tmp_path / "run") == EACH
     assert (tmp_path / "run" / "weights" / "seed-1.safetensors").exists()
 
@@ -168,12 +170,14 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(what, tmp_path, whole, monk
 
     monkeypatch.setattr(f"sociarium.{what}.write_durably", fills)
     with pytest.raises(CannotWrite, match="No space left"):
-        train(small(), tmp_path / "run", checkpoint_every=0.0, tensorboard=False)
+        train_into(small(), tmp_path / "run", checkpoint_every=0.0, tensorboard=False)
     monkeypatch.undo()
     newest = checkpoints.latest(tmp_path / "run" / "checkpoints")
     assert newest is not None and 0 < checkpoints.about(newest)["updates"] < 6
     assert checkpoints.about(newest)["network_version"] == stored.NETWORK_VERSION
-    assert train(small(), tmp_path / "run", resume=True, checkpoint_every=0.0, tensorboard=False)
+    assert train_into(
+        small(), tmp_path / "run", resume=True, checkpoint_every=0.0, tensorboard=False
+    )
     assert files(tmp_path / "run") == files(whole)
 
 
@@ -188,10 +192,10 @@ def test_eight_devices_learn_what_one_does(tmp_path):
 
 def test_members_learn_the_same_abreast_and_in_turn():
     made = Training(small())
-    members = made.cohort
-    many = [jax.tree.map(lambda x, m=m: x[m], members.numbers) for m in (0, 1)]
+    members = made.learner_batch
+    many = [jax.tree.map(lambda x, m=m: x[m], members.configs) for m in (0, 1)]
     wishes = [jax.tree.map(lambda x, m=m: x[m], members.preferences) for m in (0, 1)]
-    abreast = Cohort(members.trainer, list(members.keys), many, wishes, abreast=True)
+    abreast = LearnerBatch(members.trainer, list(members.keys), many, wishes, abreast=True)
     assert not members.abreast
     there, told = abreast.update(abreast.begin())
     here, tells = members.update(made.learners)
@@ -214,7 +218,7 @@ def test_a_seed_learns_the_same_alone_and_among_others():
 
 def test_a_run_leaves_what_others_read(whole):
     manifest = read_manifest(whole)
-    assert manifest["finished"] and manifest["config"]["numbers"]["lanes"] == 4
+    assert manifest["finished"] and manifest["config"]["hyperparameters"]["lanes"] == 4
     assert plan_of(whole) == small()
     metrics = read_metrics(whole)
     assert metrics["step"].tolist() == [EACH * n for n in range(1, 7)]
@@ -232,34 +236,34 @@ def test_the_manifest_has_full_names(tmp_path):
 def test_other_arguments_are_refused_before_anything_is_touched(whole):
     before = files(whole) | {"manifest": (whole / "manifest.json").read_bytes()}
     with pytest.raises(BadArgument, match="holds a run"):
-        train(small(), whole)
+        train_into(small(), whole)
     with pytest.raises(BadArgument, match="preference was svo:90, is common"):
-        train(small(preference="common"), whole, resume=True)
+        train_into(small(preference="common"), whole, resume=True)
     with pytest.raises(BadArgument, match="lanes"):
-        train(small(settings={"lanes": 8}), whole, resume=True)
+        train_into(small(settings={"lanes": 8}), whole, resume=True)
     assert before == files(whole) | {"manifest": (whole / "manifest.json").read_bytes()}
 
 
 def test_two_cannot_train_in_one_folder(tmp_path):
-    assert not train(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
+    assert not train_into(small(), tmp_path / "run", seconds=0.0, tensorboard=False)
     rows = (tmp_path / "run" / "metrics.jsonl").read_bytes()
     other = FolderLock(tmp_path / "run").take()
     with pytest.raises(FolderInUse, match="process"):
-        train(small(), tmp_path / "run", resume=True, tensorboard=False)
+        train_into(small(), tmp_path / "run", resume=True, tensorboard=False)
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == rows
     other.close()
-    assert train(small(), tmp_path / "run", resume=True, tensorboard=False)
+    assert train_into(small(), tmp_path / "run", resume=True, tensorboard=False)
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole):
     before = files(whole)
-    assert train(small(), whole, resume=True, tensorboard=False, tell=lambda now: 1 / 0)
+    assert train_into(small(), whole, resume=True, tensorboard=False, on_progress=lambda now: 1 / 0)
     assert files(whole) == before
 
 
 def test_there_is_nothing_to_go_on_with_where_nothing_began(tmp_path):
     with pytest.raises(CannotRead, match="holds no run"):
-        train(small(), tmp_path / "nowhere", resume=True)
+        train_into(small(), tmp_path / "nowhere", resume=True)
     (tmp_path / "manifest.json").write_text('{"config": {"world": "coins-v0"}}')
     with pytest.raises(CannotRead, match="sociarium train"):
         plan_of(tmp_path)
@@ -272,12 +276,12 @@ def test_there_is_nothing_to_go_on_with_where_nothing_began(tmp_path):
         ({"seeds": ()}, "seeds"),
         ({"seeds": (1, 1)}, "seeds"),
         ({"settings": {"lanes": 0}}, "lanes"),
-        ({"settings": {"minibatches": 3}}, "minibatches"),
+        ({"settings": {"num_minibatches": 3}}, "num_minibatches"),
         ({"others": "random*2"}, "no seat"),
         ({"preference": "svo:90 svo:90 svo:90"}, "one for each"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_at_once(changes, words, tmp_path):
     with pytest.raises(BadArgument, match=words):
-        train(small(**changes), tmp_path / "run")
+        train_into(small(**changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()

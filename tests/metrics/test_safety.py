@@ -36,7 +36,7 @@ def test_peace_is_the_share_of_player_steps_in_play():
 def test_presence_is_that_of_the_world_under_a_charter_too():
     """Whoever waits for its turn to join a group is in play."""
     env = sociarium.make("coins+contract?rounds=1")
-    episode, _ = rollout(env, "random", steps=6)
+    episode = rollout(env, "random", steps=6)
     assert episode.present.all() and peace(episode) == 1
 
 

@@ -134,7 +134,8 @@ def test_words_are_read_from_the_record():
 def test_what_the_record_says_was_heard_is_what_was_seen():
     env = Society(Beacon(), NoCharter(), words=4)
     params = env.params(horizon=12)
-    record, trail = rollout(env, "random*2", seed=1, params=params)
+    record = rollout(env, "random*2", seed=1, params=params)
+    trail = record.states
     seen = jax.vmap(env.observe, (0, None))(jax.tree.map(jnp.asarray, trail), params).social.ties
     assert said(record).any()
     assert heard(record, 0, 1).tolist() == seen[:-1, 1, 0, -1].tolist()

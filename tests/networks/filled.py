@@ -12,7 +12,7 @@ def filled(make, *, copies=(), seed=0):
     lot = np.random.default_rng(seed)
 
     def numbers(leaf):
-        drawn = 0.3 * lot.normal(size=(*copies, *leaf.shape))
-        return jnp.asarray(drawn, leaf.dtype)
+        sample_actions = 0.3 * lot.normal(size=(*copies, *leaf.shape))
+        return jnp.asarray(sample_actions, leaf.dtype)
 
     return jax.tree.map(numbers, jax.eval_shape(make, sociarium.key(0)))

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
 
 from sociarium.core.environment import View
 from sociarium.core.specs import OwnSpec, PlaneSpec, ViewSpec
-from sociarium.networks.critics import BITS, Sight, critic, facts
+from sociarium.networks.critics import BITS, CriticInput, critic, state_features
 from tests.networks.filled import filled
 
 SPEC = ViewSpec(
@@ -44,7 +44,7 @@ def judged(sees):
     return filled(lambda key: critic(key, sees, SPEC, PLAYERS, ACTIONS, FACTS, "lean"))
 
 
-judge = jax.jit(lambda made, sight, seats: made(sight, seats))
+judge = jax.jit(lambda made, critic_input, seats: made(critic_input, seats))
 
 
 def windows(seed=0):
@@ -78,13 +78,13 @@ def test_a_state_in_numbers_by_hand():
         *low_bits(0x8000_0001, 32),
         *(0, -np.log(2.5)),
     ]
-    found = jax.jit(facts)(state)
+    found = jax.jit(state_features)(state)
     assert found.dtype == jnp.float32
     close(found, wanted)
 
 
 def test_numbers_of_cells_can_be_told_apart():
-    numbers = jax.vmap(facts)(jnp.arange(2**BITS))
+    numbers = jax.vmap(state_features)(jnp.arange(2**BITS))
     assert len(np.unique(numbers[:, 1:], axis=0)) == 2**BITS
 
 
@@ -92,28 +92,28 @@ def test_windows_are_judged_with_ones_own_first_and_the_next_seats_after_it():
     made, view = judged("views"), windows()
     features = np.asarray(jax.jit(lambda m, v: m(v.cells, v.own))(made.torso, view))
     rolled = np.stack([np.roll(features, -seat, axis=1) for seat in range(PLAYERS)], 1)
-    value = made.judge(jnp.asarray(rolled.reshape(2, PLAYERS, -1)))
-    close(judge(made, Sight(view), SEATS), value[..., 0])
+    value = made.value_head(jnp.asarray(rolled.reshape(2, PLAYERS, -1)))
+    close(judge(made, CriticInput(view), SEATS), value[..., 0])
 
 
 def test_moving_everybody_one_seat_on_moves_the_values_along():
     made, view = judged("views"), windows()
     moved = jax.tree.map(lambda x: jnp.asarray(np.roll(x, 1, axis=1)), view)
-    value = np.asarray(judge(made, Sight(view), SEATS))
-    close(judge(made, Sight(moved), SEATS), np.roll(value, 1, axis=1))
+    value = np.asarray(judge(made, CriticInput(view), SEATS))
+    close(judge(made, CriticInput(moved), SEATS), np.roll(value, 1, axis=1))
     assert np.abs(np.diff(value)).min() > 1e-4  # although one and the same world is judged
 
 
 @pytest.mark.parametrize("sees", ["views", "state", "state+others_actions"])
 def test_some_seats_are_judged_as_they_are_among_all(sees):
-    sight = Sight(windows(), known(), jnp.array([[0, 1, 2], [3, 0, 1]]))
+    critic_input = CriticInput(windows(), known(), jnp.array([[0, 1, 2], [3, 0, 1]]))
     made = judged(sees)
-    everybody = np.asarray(judge(made, sight, SEATS))
-    close(judge(made, sight, jnp.array([2, 0])), everybody[:, [2, 0]])
+    everybody = np.asarray(judge(made, critic_input, SEATS))
+    close(judge(made, critic_input, jnp.array([2, 0])), everybody[:, [2, 0]])
 
 
 def test_the_state_is_worth_something_else_to_everybody():
-    value = judge(judged("state"), Sight(facts=known()), SEATS)
+    value = judge(judged("state"), CriticInput(features=known()), SEATS)
     assert value.shape == (2, PLAYERS)
     assert np.abs(np.diff(value)).min() > 1e-4
 
@@ -122,8 +122,8 @@ def test_the_others_actions_count_and_ones_own_does_not():
     made, before = judged("state+others_actions"), np.array([[0, 1, 2], [3, 0, 1]])
 
     def value(actions):
-        sight = Sight(facts=known(), actions=jnp.asarray(actions))
-        return np.asarray(judge(made, sight, SEATS))
+        critic_input = CriticInput(features=known(), actions=jnp.asarray(actions))
+        return np.asarray(judge(made, critic_input, SEATS))
 
     for seat in range(PLAYERS):
         after = before.copy()

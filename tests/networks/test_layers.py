@@ -25,9 +25,9 @@ def gram(weight):
 def test_the_shorter_side_is_orthonormal(shape):
     ins, outs = SHAPES[shape]
     keys = jax.random.split(sociarium.key(0), 5)
-    drawn = jax.jit(jax.vmap(lambda key: orthogonal(key, ins, outs)))(keys)
-    assert drawn.shape == (5, ins, outs)
-    for found in drawn:
+    sample_actions = jax.jit(jax.vmap(lambda key: orthogonal(key, ins, outs)))(keys)
+    assert sample_actions.shape == (5, ins, outs)
+    for found in sample_actions:
         close(gram(found), np.eye(min(ins, outs)))
 
 
@@ -39,10 +39,10 @@ def test_one_key_gives_one_matrix_and_another_key_another():
 
 def test_all_directions_are_as_likely():
     keys = jax.random.split(sociarium.key(0), 2000)
-    drawn = np.asarray(jax.vmap(lambda key: orthogonal(key, 3, 2))(keys))
+    sample_actions = np.asarray(jax.vmap(lambda key: orthogonal(key, 3, 2))(keys))
     error = (1 / 3 / len(keys)) ** 0.5  # of a mean; an entry has mean 0 and variance 1 / 3
-    assert np.abs(drawn.mean(0)).max() < 5 * error
-    close((drawn**2).mean(0), np.full((3, 2), 1 / 3), atol=0.03)
+    assert np.abs(sample_actions.mean(0)).max() < 5 * error
+    close((sample_actions**2).mean(0), np.full((3, 2), 1 / 3), atol=0.03)
 
 
 def test_vmap_and_jit_draw_the_same():

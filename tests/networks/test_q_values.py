@@ -11,11 +11,11 @@ from sociarium.core.environment import View
 from sociarium.core.specs import OwnSpec, PlaneSpec, ViewSpec
 from sociarium.networks.q_values import (
     Noise,
-    QDesign,
-    best,
+    QNetworkConfig,
     duel,
     expected,
-    factors,
+    greedy_actions,
+    noise_factors,
     noisy_dense,
     q_values,
 )
@@ -30,9 +30,9 @@ def close(left, right):
 
 
 def network(**changes):
-    design = QDesign(**{"atoms": 3, **changes})
+    config = QNetworkConfig(**{"atoms": 3, **changes})
     numbers = (jnp.float32(number) for number in (-1, 1, 0.5))
-    return q_values(sociarium.key(0), design, SPEC, 4, *numbers)
+    return q_values(sociarium.key(0), config, SPEC, 4, *numbers)
 
 
 def seen(batch=()):
@@ -52,15 +52,15 @@ def test_no_noise_is_the_plain_layer():
 def test_noise_disturbs_weights_by_the_product_of_its_factors():
     layer = noisy_dense(sociarium.key(0), 3, 2, 1.0, jnp.float32(0.5))
     noise = Noise(jnp.array([1.0, -2.0, 0.5]), jnp.array([3.0, -1.0]))
-    spread = 0.5 / 3**0.5
-    weight = layer.mean.weight + spread * noise.ins[:, None] * noise.outs[None]
+    sigma = 0.5 / 3**0.5
+    weight = layer.mean.weight + sigma * noise.ins[:, None] * noise.outs[None]
     x = jnp.array([1.0, -2.0, 3.0])
-    close(layer(x, noise), x @ weight + layer.mean.bias + spread * noise.outs)
+    close(layer(x, noise), x @ weight + layer.mean.bias + sigma * noise.outs)
 
 
 def test_factors_are_signed_roots_of_normal_draws():
-    drawn = factors(sociarium.key(1), 1000)
-    normal = jnp.sign(drawn) * drawn**2
+    sample_actions = noise_factors(sociarium.key(1), 1000)
+    normal = jnp.sign(sample_actions) * sample_actions**2
     assert abs(normal.mean()) < 0.15
     assert abs(normal.std() - 1) < 0.15
 
@@ -103,10 +103,10 @@ def test_worth_is_the_mean_of_the_distribution_or_the_value(dueling):
     answer = net(seen((2,)))
     assert answer.shape == (2, 4, 3)
     chances = jax.nn.softmax(answer)
-    close(net.worth(answer), chances[..., 2] - chances[..., 0])
+    close(net.expected_values(answer), chances[..., 2] - chances[..., 0])
     plain = network(dueling=dueling, atoms=0)
     answer = plain(seen((2,)))
-    close(plain.worth(answer), answer.reshape(2, 4))
+    close(plain.expected_values(answer), answer.reshape(2, 4))
 
 
 def test_expected_return_by_hand():
@@ -115,15 +115,15 @@ def test_expected_return_by_hand():
 
 
 def test_the_support_is_not_learned():
-    slope = jax.grad(lambda net: net.worth(net(seen())).sum())(network())
+    slope = jax.grad(lambda net: net.expected_values(net(seen())).sum())(network())
     assert not slope.support.any()
 
 
 def test_the_best_is_legal_whatever_it_is_worth():
-    worth = jax.random.normal(sociarium.key(0), (500, 6)) * 100
+    values = jax.random.normal(sociarium.key(0), (500, 6)) * 100
     legal = jax.random.bernoulli(sociarium.key(1), 0.3, (500, 6)).at[:, 0].set(True)
-    chosen = best(worth, legal)
+    chosen = greedy_actions(values, legal)
     assert jnp.take_along_axis(legal, chosen[:, None], 1).all()
-    masked = jnp.where(legal, worth, -1e9)
-    close(jnp.take_along_axis(worth, chosen[:, None], 1)[:, 0], masked.max(1))
-    assert best(jnp.array([-1e30, 5.0]), jnp.array([True, False])) == 0
+    masked = jnp.where(legal, values, -1e9)
+    close(jnp.take_along_axis(values, chosen[:, None], 1)[:, 0], masked.max(1))
+    assert greedy_actions(jnp.array([-1e30, 5.0]), jnp.array([True, False])) == 0

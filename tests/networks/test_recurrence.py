@@ -7,7 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.networks.layers import Dense
-from sociarium.networks.recurrence import Gru, Lstm, Through, core
+from sociarium.networks.recurrence import Gru, Lstm, NoMemory, core
 
 FEATURES = 3
 LOT = np.random.default_rng(0)
@@ -71,6 +71,6 @@ def test_a_new_memory_is_empty_and_as_wide_as_the_features(kind, parts):
 def test_without_a_memory_features_pass_through():
     made = core(sociarium.key(0), FEATURES, "none")
     x = jnp.ones((2, FEATURES))
-    assert isinstance(made, Through) and made.begin(5, 2) == ()
+    assert isinstance(made, NoMemory) and made.begin(5, 2) == ()
     assert made(x, ()) == (x, ())
     assert not jax.tree.leaves(made)

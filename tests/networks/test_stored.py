@@ -11,7 +11,7 @@ from sociarium.core.conformance import same
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.core.specs import PlaneSpec, ViewSpec
 from sociarium.networks import stored
-from sociarium.networks.actor_critic import Design, actor_critic
+from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from tests.networks.filled import filled
 from tests.toys.echo import Echo
 
@@ -26,36 +26,38 @@ def world(name="echo-v0", **changes):
     return env
 
 
-def weights(design, env):
+def weights(config, env):
     def new(key):
-        return actor_critic(key, design, env.view_spec, env.players, len(env.actions), 7)
+        return actor_critic(key, config, env.view_spec, env.players, len(env.actions), 7)
 
-    return filled(new, copies=() if design.shared else (2,))
+    return filled(new, copies=() if config.shared else (2,))
 
 
 @pytest.fixture
 def file(tmp_path: Path):
     """A policy as a run leaves it."""
     file = tmp_path / "weights" / "seed-3"
-    stored.save(file, weights(Design(), world()), Design(), world(), steps=1000, seed=3)
+    stored.save(
+        file, weights(NetworkConfig(), world()), NetworkConfig(), world(), steps=1000, seed=3
+    )
     return file
 
 
 def test_a_policy_comes_back_without_its_critic(tmp_path: Path):
-    for number, design in enumerate(
+    for number, config in enumerate(
         (
-            Design(),
-            Design(torso="paper", core="gru"),
-            Design(core="lstm", critic_sees="state", shared=False),
+            NetworkConfig(),
+            NetworkConfig(torso="paper", core="gru"),
+            NetworkConfig(core="lstm", critic_sees="state", shared=False),
         )
     ):
-        file, kept = tmp_path / f"seed-{number}", weights(design, world())
-        stored.save(file, kept, design, world())
+        file, kept = tmp_path / f"seed-{number}", weights(config, world())
+        stored.save(file, kept, config, world())
         found, page = stored.load(file, world())
         assert same((found.torso, found.core, found.policy), (kept.torso, kept.core, kept.policy))
         assert found.value is None
-        assert page["seats"] == (0 if design.shared else 2)
-        assert Design(**page["design"]) == design
+        assert page["seats"] == (0 if config.shared else 2)
+        assert NetworkConfig(**page["config"]) == config
 
 
 def test_its_page_says_what_it_sees_and_does(file):
@@ -104,7 +106,7 @@ def test_a_damaged_page_is_no_policy(file, text):
 
 def test_weights_of_another_shape_than_the_page_says_are_refused(file):
     page = json.loads(file.with_suffix(".json").read_text())
-    page["design"]["core"] = "gru"
+    page["config"]["core"] = "gru"
     file.with_suffix(".json").write_text(json.dumps(page))
     with pytest.raises(CannotRead, match="does not hold the weights"):
         stored.load(file, world())
@@ -132,12 +134,14 @@ def test_weights_of_another_version_of_the_networks_are_refused(file, version):
 def test_where_nothing_can_be_written_that_is_said(tmp_path: Path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(CannotWrite, match="Cannot write"):
-        stored.save(tmp_path / "taken" / "x", weights(Design(), world()), Design(), world())
+        stored.save(
+            tmp_path / "taken" / "x", weights(NetworkConfig(), world()), NetworkConfig(), world()
+        )
 
 
 def test_saving_anew_replaces_the_old(file):
-    changed = jax.tree.map(lambda x: x + 1, weights(Design(), world()))
-    stored.save(file, changed, Design(), world(), steps=2000)
+    changed = jax.tree.map(lambda x: x + 1, weights(NetworkConfig(), world()))
+    stored.save(file, changed, NetworkConfig(), world(), steps=2000)
     found, page = stored.load(file, world())
     np.testing.assert_array_equal(found.policy.out.bias, changed.policy.out.bias)
     assert page["steps"] == 2000

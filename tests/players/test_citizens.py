@@ -12,7 +12,8 @@ from sociarium.players import roster
 
 def played(world, seats, steps):
     env = sociarium.make(world, players=4)
-    episode, states = rollout(env, seats, steps=steps)
+    episode = rollout(env, seats, steps=steps)
+    states = episode.states
     return env, episode, jax.tree.map(lambda x: x[-1], states)
 
 

@@ -67,7 +67,7 @@ class Drawn:
 def test_the_map_is_the_one_a_plain_hand_draws(name):
     env = sociarium.make(name, **WORLDS[name])
     params = env.params(energy=40) if "survival" in name else env.params()
-    _, states = rollout(env, "random", steps=STEPS_WALKED, params=params)
+    states = rollout(env, "random", steps=STEPS_WALKED, params=params).states
     surveyor = Surveyor(env)
     views = jax.jit(jax.vmap(env.observe, (0, None)))(states, params)
     poses = jax.vmap(env.facet(Board).poses)(states)

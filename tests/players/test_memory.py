@@ -17,7 +17,8 @@ from sociarium.players.scripted.memory import UNSEEN, Album, Bearing, Glimpse
 def walk():
     """A random player alone: its views, its actions, and the world."""
     env = sociarium.make("harvest_closed", players=1)
-    episode, states = rollout(env, "random", steps=200)
+    episode = rollout(env, "random", steps=200)
+    states = episode.states
     views = jax.jit(jax.vmap(env.observe, (0, None)))(states, env.params())
     return env, states, views.cells[:, 0], episode.actions[:, 0]
 

@@ -11,7 +11,7 @@ import sociarium
 from sociarium.core import random
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences
-from sociarium.learning.ppo import Ppo, PpoTrainer
+from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.players.planning.options import Options
 from sociarium.players.planning.repertoire import Repertoire
 from sociarium.players.planning.skill import Status
@@ -87,14 +87,14 @@ def test_collectors_of_their_own_coins_earn_what_they_take():
 
 def test_learners_choose_among_orders():
     env = options()
-    ppo = Ppo(lanes=4, steps=8, minibatches=2, epochs=1, updates=3)
-    trainer = PpoTrainer(env, ppo, params=env.params(horizon=20))
+    config = PpoConfig(lanes=4, num_steps=8, num_minibatches=2, epochs=1, updates=3)
+    trainer = PpoTrainer(env, config, params=env.params(horizon=20))
     wish = preferences.parse("selfish", env.players)
-    learner = jax.jit(trainer.begin)(random.key(0), ppo, wish)
+    learner = jax.jit(trainer.begin)(random.key(0), config, wish)
     before, update = jax.tree.leaves(learner.weights), jax.jit(trainer.update)
     for _ in range(3):
-        learner, report = update(learner, ppo, wish)
-    assert all(np.isfinite(loss) for loss in report.losses.values())
+        learner, report = update(learner, config, wish)
+    assert all(np.isfinite(loss) for loss in report.metrics.values())
     after = jax.tree.leaves(learner.weights)
     assert any(not np.array_equal(x, y) for x, y in zip(before, after, strict=True))
 

@@ -76,7 +76,8 @@ def test_the_number_of_seats_must_fit():
 
 def test_an_episode_is_rebuilt_by_its_seed_and_actions():
     env = sociarium.make("coins")
-    episode, states = rollout(env, "script:forager random", seed=4, lane=2, number=1, steps=30)
+    episode = rollout(env, "script:forager random", seed=4, lane=2, number=1, steps=30)
+    states = episode.states
     key = jax.random.fold_in(sociarium.key(episode.seed), episode.lane)
     state = env.reset(jax.random.fold_in(key, episode.number), episode.params)
     step = jax.jit(env.step)
@@ -88,7 +89,8 @@ def test_an_episode_is_rebuilt_by_its_seed_and_actions():
 
 def test_an_episode_stops_at_its_end():
     env = sociarium.make("coins")
-    episode, states = rollout(env, "random", steps=30, params=env.params(horizon=12))
+    episode = rollout(env, "random", steps=30, params=env.params(horizon=12))
+    states = episode.states
     assert len(episode) == 12 and episode.truncated[-1] and len(states.clock) == 13
     assert episode.present.all()
 
@@ -106,13 +108,13 @@ def test_random_players_use_every_action():
 
 
 def test_idle_players_stay():
-    episode, _ = rollout(sociarium.make("coins"), "idle", steps=10)
+    episode = rollout(sociarium.make("coins"), "idle", steps=10)
     assert (episode.actions == 0).all()
 
 
 def test_a_script_by_name_plays_as_its_seat_string():
     env = sociarium.make("coins")
     players = [roster.script("cooperator", env), roster.script("random", env, legal=1)]
-    named, _ = rollout(env, "script:cooperator script:random?legal=1", steps=20)
-    given, _ = rollout(env, players, steps=20)
+    named = rollout(env, "script:cooperator script:random?legal=1", steps=20)
+    given = rollout(env, players, steps=20)
     assert np.array_equal(named.actions, given.actions)

@@ -104,35 +104,35 @@ def test_a_conditional_player_among_defectors_cleans_less():
 
 def test_cooperators_of_clean_up_keep_the_river_clean_and_eat():
     env = sociarium.make("clean_up")
-    episode, _ = rollout(env, "script:cooperator", steps=400)
+    episode = rollout(env, "script:cooperator", steps=400)
     assert episode.gauges["clean_water"][150:].mean() > 110
     assert episode.raw_returns.min() > 50
 
 
 def test_cooperators_of_coop_mining_mine_gold_together_and_no_iron():
     env = sociarium.make("coop_mining")
-    episode, _ = rollout(env, "script:cooperator", steps=500)
+    episode = rollout(env, "script:cooperator", steps=500)
     kinds = [row.kind for row in episode.events]
     assert kinds.count("mined_gold") > 30
     assert kinds.count("mined_iron") == 0
 
 
 def test_cooperators_of_harvest_never_take_a_last_apple():
-    episode, _ = rollout(sociarium.make("harvest_open"), "script:cooperator", steps=400)
+    episode = rollout(sociarium.make("harvest_open"), "script:cooperator", steps=400)
     assert not any(row.kind == "ate_last" for row in episode.events)
     assert episode.gauges["patches"][-1] == 6
 
 
 def test_raiders_strip_the_trees_and_then_zap():
     env = sociarium.make("harvest_open")
-    episode, _ = rollout(env, "script:raider", steps=400)
+    episode = rollout(env, "script:raider", steps=400)
     eaten = [row.step for row in episode.events if row.kind == "ate"]
     fired = [row.step for row in episode.events if row.kind == "fired"]
     assert len(fired) > 200 and np.median(fired) > np.median(eaten)
 
 
 def test_foragers_of_coins_take_only_their_own():
-    episode, _ = rollout(sociarium.make("coins"), "script:forager", steps=300)
+    episode = rollout(sociarium.make("coins"), "script:forager", steps=300)
     kinds = [row.kind for row in episode.events]
     assert kinds.count("took_own") > 10
     assert kinds.count("took_other") == 0

@@ -13,16 +13,18 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Tell, happened, length_of, recorded
+from sociarium.arena.rollout import happened, length_of, recorded
+from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Chair, chairs_of, lineup
 from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
+from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
-from sociarium.core.episode import Episode
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import EventTable, worth
 from sociarium.core.specs import EventSpec
+from sociarium.views.progress import OnProgress, silent
 
 STEPS_AT_ONCE = 50  # between two reports of progress
 
@@ -60,41 +62,43 @@ class Batch:
         seed: int = 0,
         params: Any = None,
         steps: int | None = None,
+        devices: Sequence[Device] | None = None,
     ) -> None:
+        """`devices` share the lanes; by default all of this process."""
         self.env, self.seed = env, seed
         self.params = env.params() if params is None else params
         self.steps = int(env.horizon(self.params)) if steps is None else steps
-        devices = min(len(jax.local_devices()), len(seating))
-        self.mesh = Mesh(np.array(jax.local_devices()[:devices]), ("lanes",))
-        lanes = np.arange(-(-len(seating) // devices) * devices)
-        lanes = np.concatenate([lanes[device::devices] for device in range(devices)])
+        chosen = list(jax.local_devices() if devices is None else devices)[: len(seating)]
+        self.mesh, many = Mesh(np.array(chosen), ("lanes",)), len(chosen)
+        lanes = np.arange(-(-len(seating) // many) * many)
+        lanes = np.concatenate([lanes[device::many] for device in range(many)])
         self.back = np.argsort(lanes)[: len(seating)]  # where lane k is among those played
         lanes = np.minimum(lanes, len(seating) - 1)
         self.keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(seed), lane))(lanes)
         who = lineup(env, chairs_of(players))
         self.names = [[who.names[player] for player in row] for row in seating]
-        policies, self.seating = who.roster.seated(who.who[seating[lanes]], devices)
+        policies, self.seating = who.roster.seated(who.who[seating[lanes]], many)
         self.stepper = Stepper(env, policies)
 
-    def sums(self, counted: Sequence[str] = (), tell: Tell = lambda played, steps: None) -> Sums:
+    def sums(self, counted: Sequence[str] = (), on_progress: OnProgress = silent) -> Sums:
         """Plays and adds up returns and the counted events; nothing else is kept."""
         specs = tuple(_spec(self.env, name) for name in counted)
         begin, go_on = _summing(self.stepper, specs, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
         ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
-        tell(0, self.steps)
+        on_progress(0, self.steps)
         for first, last in itertools.pairwise(ends):
             carry = go_on(carry, self.seating, self.params, first, last)
             jax.block_until_ready(carry)
-            tell(int(last), self.steps)
+            on_progress(int(last), self.steps)
         return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[2])
 
-    def episodes(self, tell: Tell = lambda played, steps: None) -> list[Episode]:
+    def episodes(self, on_progress: OnProgress = silent) -> list[PlayedEpisode]:
         """Plays and records every lane in full."""
         at_once = max(1, min(STEPS_AT_ONCE, self.steps))
         begin, go_on = _recording(self.stepper, at_once, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
-        tell(0, self.steps)
+        on_progress(0, self.steps)
         films = [_Film() for _ in self.back]
         for first in range(0, self.steps, at_once):
             carry, record = go_on(carry, self.seating, self.params, np.int32(first))
@@ -102,7 +106,7 @@ class Batch:
             record = jax.tree.map(lambda x, size=size: np.asarray(x)[:size], record)
             for film, lane in zip(films, self.back, strict=True):
                 film.add(self.env, jax.tree.map(lambda x, lane=lane: x[:, lane], record), first)
-            tell(first + size, self.steps)
+            on_progress(first + size, self.steps)
         return [
             film.episode(self.env, names, (self.seed, lane), self.params)
             for lane, (film, names) in enumerate(zip(films, self.names, strict=True))
@@ -192,7 +196,7 @@ class _Film:
         seats: Sequence[str],
         origin: tuple[int, int],
         params: Any,
-    ) -> Episode:
+    ) -> PlayedEpisode:
         """The whole recording."""
         record = jax.tree.map(lambda *parts: np.concatenate(parts), *self.parts)
         events = EventTable.joined(self.events)

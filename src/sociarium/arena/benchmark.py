@@ -55,7 +55,7 @@ def measure(
     lanes: int,
     *,
     seconds: float = 8.0,
-    tell: Callable[[str], None] = lambda stage: None,
+    on_progress: Callable[[str], None] = lambda stage: None,
 ) -> Speed:
     """Times random play (views and legal actions every step, resets included) and the bare engine.
 
@@ -65,7 +65,7 @@ def measure(
     if lanes % devices:
         devices = 1
     horizon = 1000 if lanes >= 16 else max(20, min(1000, 3_000_000 // (lanes * env.players)))
-    tell("compiling")
+    on_progress("compiling")
     world, world_carry, compile_s = _compiled(*_random_play(env, lanes, devices, horizon))
     bare, bare_carry, _ = _compiled(*_bare_engine(env, lanes, devices, horizon))
 
@@ -74,7 +74,7 @@ def measure(
     rounds = max(3, min(50, round(seconds / (2 * first))))
     world_times, bare_times, cpu_times = [], [], []
     for number in range(rounds):
-        tell(f"round {number + 1} of {rounds}")
+        on_progress(f"round {number + 1} of {rounds}")
         before = time.process_time()
         world_carry, took = _timed(world, world_carry)
         cpu_times.append(time.process_time() - before)

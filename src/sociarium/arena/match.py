@@ -6,6 +6,7 @@ or talks nonsense is replaced by its fallback for a step, and counted; the match
 """
 
 import asyncio
+import importlib.metadata
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,6 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-import sociarium
 from sociarium.arena.clocks import Clock, Realtime
 from sociarium.arena.ends import End, Moment
 from sociarium.arena.guests import (
@@ -29,14 +29,16 @@ from sociarium.arena.guests import (
     patience,
 )
 from sociarium.arena.past import Past
-from sociarium.arena.rollout import Tell, happened, recorded
+from sociarium.arena.replay import Replay
+from sociarium.arena.rollout import happened, recorded
 from sociarium.arena.runner import BY_SKILL, MOST, EpisodeRunner, RunnerState, Seen
+from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seating import Seats, chairs_for, name_of
 from sociarium.arena.stepping import StepRecord
 from sociarium.core import record as records
 from sociarium.core.actions import STAY, action_names, find_action
 from sociarium.core.environment import Environment
-from sociarium.core.episode import Episode, fingerprint
+from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
@@ -44,11 +46,13 @@ from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
 from sociarium.core.record import MARKED, Asked, Record, Task
 from sociarium.players import agents, roster
+from sociarium.players.agents import decides_outside, lifted
 from sociarium.players.decision import Decision
 from sociarium.players.percept import Heard, Offer, Percept, pose, witnessed
 from sociarium.players.planning.skill import Status
 from sociarium.players.protocol import HostPlayer
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 SAVED, SAVED_AFTER = 100, 10.0  # steps and seconds, after each of which a match is saved
 MOST_WRITTEN = 1 << 22  # bytes of texts in one match
@@ -59,10 +63,16 @@ Save = Callable[["Match"], Any]
 
 
 class Match:
-    """Players seated in a world, from the first step to the last.
+    """Players of any kind seated in a world, from the first step to the last.
 
-    `seats` is a seat string, or a chair for each player; `guests` are players outside that sit in
-    some seats, besides those the seats name as agents.
+    >>> async def greedy(percept):
+    ...     return "forward" if "forward" in percept.legal else "stay"
+    >>> match = Match(make("coins"), [greedy, "script:cooperator"], steps=100)
+    >>> match.run()
+    >>> match.episode().film()
+
+    `seats` is a seat string, or a list of players, async functions and seat strings; one alone
+    fills all seats. `guests` are players outside that sit in some seats besides those.
     """
 
     def __init__(
@@ -78,19 +88,23 @@ class Match:
         steps: int | None = None,
         deadline: float = DEADLINE,
         marked: int = MARKED,
-        tell: Tell = lambda played, steps: None,
+        on_progress: OnProgress = silent,
         journal: Journal = lambda row: None,
         save: "Save | None" = None,
     ) -> None:
         """`save` is given the match every SAVED steps or SAVED_AFTER seconds, and at the end."""
+        if steps is not None and steps < 1:
+            raise BadArgument(f"steps is 1 or more; given {steps}")
         chairs = chairs_for(env, seats)
         self.plan = ground_plan(env)
         self.env, self.clock, self.ends = env, clock or Clock(), tuple(ends)
         self.params = env.params() if params is None else params
         self.steps = int(env.horizon(self.params)) if steps is None else steps
         self.deadline, self.marked = patience(deadline), marked
-        self.tell, self.journal, self.save = tell, journal, save
-        given = {seat: Guest(player, deadline) for seat, player in (guests or {}).items()}
+        self.on_progress, self.journal, self.save = on_progress, journal, save
+        outside = {seat: chair for seat, chair in enumerate(chairs) if decides_outside(chair)}
+        outside |= guests or {}
+        given = {seat: Guest(lifted(player), deadline) for seat, player in outside.items()}
         named = {
             seat: guest(chair, env, seat, deadline)
             for seat, chair in enumerate(chairs)
@@ -109,7 +123,7 @@ class Match:
         self.clock.begin(tuple(self.guests))
         self.now: RunnerState = self.runner.start()
         self.first_seats = tuple(
-            f"agent:{type(given[seat].player).__name__}"
+            name_of(outside[seat])
             if seat in given and not (isinstance(chair, Seat) and chair.outside)
             else plain(name_of(chair))
             for seat, chair in enumerate(chairs)
@@ -181,7 +195,7 @@ class Match:
                         await asyncio.sleep(due - time.monotonic())
                 now = time.monotonic()
                 self._spent = spent + now - began
-                self.tell(self.step, self.steps)
+                self.on_progress(self.step, self.steps)
                 if self.save and (self.step % SAVED == 0 or now - saved > SAVED_AFTER):
                     self.save(self)
                     saved = now
@@ -443,7 +457,7 @@ class Match:
         seed, lane, number = self.runner.identity
         actions = [kept.actions for kept in self.records]
         page = {
-            "sociarium": sociarium.__version__,
+            "sociarium": importlib.metadata.version("sociarium"),
             "env": records.told_as(self.env.id or type(self.env).__name__),
             "players": self.env.players,
             "seats": self.first_seats,
@@ -478,12 +492,13 @@ class Match:
     def _nothing(self) -> Float[np.ndarray, " players"]:
         return np.zeros(self.env.players, np.float32)
 
-    def episode(self) -> Episode:
+    def episode(self) -> PlayedEpisode:
         """The episode so far, for metrics and pictures."""
         kept = jax.tree.map(lambda *steps: np.stack(steps), *self.records)
         identity, events = self.runner.identity, EventTable.joined(self.events)
         names = tuple(map(name_of, self.runner.chairs))
-        return recorded(self.env, names, identity, self.params, kept, events)
+        states = Replay(self.env, self.record()).states
+        return recorded(self.env, names, identity, self.params, kept, events, rebuild=states)
 
     def snapshot(self) -> dict[str, Any]:
         """What is remembered outside the compiled step, as plain values."""

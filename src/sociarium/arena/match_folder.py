@@ -19,7 +19,6 @@ from sociarium.arena.guests import DEADLINE, Absent
 from sociarium.arena.match import SAVED, Match
 from sociarium.arena.past import cut
 from sociarium.arena.replay import world_of
-from sociarium.arena.rollout import Tell
 from sociarium.core import disk, record
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
@@ -29,6 +28,7 @@ from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.players import roster
 from sociarium.players.protocol import HostPlayer
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress
 
 EPISODE, DECISIONS, TIMING, SNAPSHOTS = (
     "play.episode",
@@ -52,7 +52,7 @@ class Terms:
         env: Environment[Any, Any],
         seats: str | Sequence[Seat],
         seed: int,
-        tell: Tell,
+        on_progress: OnProgress,
         folder: "MatchFolder | None" = None,
         guests: Mapping[int, HostPlayer] | None = None,
     ) -> Match:
@@ -67,7 +67,7 @@ class Terms:
             ends=[ends.end(text, gauges) for text in self.ends],
             steps=self.steps,
             deadline=self.deadline,
-            tell=tell,
+            on_progress=on_progress,
             **({} if folder is None else {"journal": folder.journal, "save": folder.save}),
         )
 
@@ -166,12 +166,12 @@ class MatchFolder:
         """What was played."""
         return record.load(self.path / EPISODE)
 
-    def resumed(self, tell: Tell, trusted: bool, found: Mapping[int, str]) -> Match:
+    def resumed(self, on_progress: OnProgress, trusted: bool, found: Mapping[int, str]) -> Match:
         """The match where it was left; `found` says where the players of some seats are now."""
         read_manifest(self.path)
         self._lock.take()
         kept = self.record()
-        match = self._retraced(kept, self.terms, tell, trusted, found=found)
+        match = self._retraced(kept, self.terms, on_progress, trusted, found=found)
         for name in (DECISIONS, TIMING):
             self._forget(name, len(kept))
         return match
@@ -182,7 +182,7 @@ class MatchFolder:
         step: int,
         changes: Mapping[int, str],
         steps: int | None,
-        tell: Tell,
+        on_progress: OnProgress,
         trusted: bool,
     ) -> Match:
         """The match as it was before a step, with others in some seats, in a folder of its own."""
@@ -191,7 +191,7 @@ class MatchFolder:
         for seat in changes:
             if seat >= kept.page.players:
                 raise BadArgument(f"seats are 0 to {kept.page.players - 1}; given {seat}")
-        match = self._retraced(kept, terms, tell, trusted, to=to, leaving=changes)
+        match = self._retraced(kept, terms, on_progress, trusted, to=to, leaving=changes)
         for seat, player in changes.items():
             match.reseat(seat, player)
         task = file_beside(kept.page.env)
@@ -204,7 +204,7 @@ class MatchFolder:
         self,
         kept: Record,
         terms: Terms,
-        tell: Tell,
+        on_progress: OnProgress,
         trusted: bool,
         *,
         to: "MatchFolder | None" = None,
@@ -237,7 +237,7 @@ class MatchFolder:
                     f"{file}, for seat {seat}, is not here, and records hold no paths of a machine;"
                     f" go where the match was begun, or say where it is: --seat {seat}={who}"
                 )
-        match = terms.match(env, tuple(chairs.values()), page.seed, tell, to or self, guests)
+        match = terms.match(env, tuple(chairs.values()), page.seed, on_progress, to or self, guests)
         match.retrace(kept, leaving)
         match.restore(self._snapshot(match))
         return match

@@ -12,19 +12,19 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.arena.lanes import step_key
-from sociarium.arena.rollout import Tell, happened, recorded
-from sociarium.arena.screening import shown
+from sociarium.arena.rollout import happened, recorded
+from sociarium.arena.screening import PlayedEpisode, shown
 from sociarium.arena.stepping import StepRecord, scan_steps, step_and_record
 from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.society import Society
 from sociarium.core import random, record
 from sociarium.core.environment import Environment
-from sociarium.core.episode import Episode
 from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
 from sociarium.core.patches import NewPlayer
 from sociarium.core.record import Record, file_beside, plain_name
+from sociarium.views.progress import OnProgress, silent
 
 AT_ONCE = 50  # steps
 # What a stranger's file may ask for.
@@ -128,8 +128,8 @@ class Replay:
         return state
 
     def episode(
-        self, tell: Tell = lambda played, steps: None, every: int = 1
-    ) -> tuple[Episode, Any]:
+        self, on_progress: OnProgress = silent, every: int = 1
+    ) -> tuple[PlayedEpisode, Any]:
         """The whole episode, and its states (leading time axis) at every so many steps."""
         trails, films, events, now = [], [], [], 0
         wanted = set(shown(len(self.kept), every))
@@ -141,15 +141,23 @@ class Replay:
                 events.append(happened(self.env, kept, now))
                 films.append(kept.without_events())
                 now += size
-                tell(now, len(self.kept))
+                on_progress(now, len(self.kept))
         if not films:
             raise CannotRead("the episode has no steps, so there is nothing to see")
         page = self.kept.page
         whole = jax.tree.map(lambda *parts: np.concatenate(parts), *films)
         identity = (page.seed, page.lane, page.number)
         joined = EventTable.joined(events)
-        episode = recorded(self.env, page.seats, identity, self.params, whole, joined)
-        return episode, jax.tree.map(lambda *parts: np.concatenate(parts), *trails)
+        states = jax.tree.map(lambda *parts: np.concatenate(parts), *trails)
+        kept = {"states": states} if every == 1 else {"rebuild": self.states}
+        episode = recorded(self.env, page.seats, identity, self.params, whole, joined, **kept)
+        return episode, states
+
+    def states(self) -> Any:
+        """The states before each step and after the last."""
+        return jax.tree.map(
+            lambda *parts: np.concatenate(parts), *(states for states, _ in self.parts())
+        )
 
     def weight(self, pixels: int, every: int = 1) -> int:
         """The bytes of the states and pictures of a film, with so many pixels to a cell's side."""
@@ -158,6 +166,6 @@ class Replay:
         each += 3 * ground_plan(self.env).cells * pixels**2
         return each * len(shown(len(self.kept), every))
 
-    def verify(self, tell: Tell = lambda played, steps: None, trusted: bool = False) -> Verdict:
+    def verify(self, on_progress: OnProgress = silent, trusted: bool = False) -> Verdict:
         """Plays the episode again and compares actions of pure players and all hashes."""
-        return Verification(self.env, self.kept, self.params, trusted).run(tell)
+        return Verification(self.env, self.kept, self.params, trusted).run(on_progress)

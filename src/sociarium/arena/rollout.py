@@ -9,16 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from sociarium.arena.lanes import step_key
+from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Seats, chairs_for, lineup
 from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
 from sociarium.core.environment import Environment, Transition
-from sociarium.core.episode import Episode
+from sociarium.core.errors import BadArgument
 from sociarium.core.events import EventTable, table
 from sociarium.core.facets import ground_plan
-
-Tell = Callable[[int, int], None]  # is told the steps played and the steps to play
 
 
 def rollout(
@@ -30,13 +29,21 @@ def rollout(
     number: int = 0,
     steps: int | None = None,
     params: Any = None,
-) -> tuple[Episode, Any]:
-    """One episode and its states (leading time axis, the start first).
+) -> PlayedEpisode:
+    """Plays one episode in one compiled program.
 
-    It is the episode that lane `lane` of `Lanes` plays as its `number`-th under the same seed.
+    >>> env = make("clean_up", players=3)
+    >>> episode = rollout(env, [my_policy, script("cooperator", env), "script:defector"])
+    >>> episode.raw_returns, episode.film()
+
     `seats` is a seat string, or a list of players and seat strings; one alone fills all seats. Play
-    stops at `steps` or where the episode ends.
+    stops after `steps` or where the episode ends. A second rollout of the same length with players
+    of the same structure compiles nothing. It is the episode that lane `lane` of `Lanes` plays as
+    its `number`-th under the same seed. `episode.states` has the state before each step and after
+    the last.
     """
+    if steps is not None and steps < 1:
+        raise BadArgument(f"steps is 1 or more; given {steps}")
     who = lineup(env, chairs_for(env, seats))
     policies, seating = who.seated()
     params = env.params() if params is None else params
@@ -48,13 +55,13 @@ def rollout(
     length = length_of(record.transition)
     record = jax.tree.map(lambda x: x[:length], record)
     identity = (seed, lane, number)
-    episode = recorded(env, who.names, identity, params, record, happened(env, record))
-    trail = jax.tree.map(
+    states = jax.tree.map(
         lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest)[:length]]),
         start,
         states,
     )
-    return episode, trail
+    happenings = happened(env, record)
+    return recorded(env, who.names, identity, params, record, happenings, states)
 
 
 @lru_cache(maxsize=64)
@@ -92,10 +99,15 @@ def recorded(
     params: Any,
     record: Any,
     events: EventTable,
-) -> Episode:
+    states: Any = None,
+    rebuild: Callable[[], Any] | None = None,
+) -> PlayedEpisode:
     """The episode of the recorded steps; `identity` is its seed, its lane and its number there."""
     seed, lane, number = identity
-    return Episode(
+    return PlayedEpisode(
+        environment=env,
+        stored_states=states,
+        rebuild=rebuild,
         env=env.id or type(env).__name__,
         players=env.players,
         seats=tuple(seats),

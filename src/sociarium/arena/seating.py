@@ -1,8 +1,8 @@
 """Who sits where: one line-up in a lane, or a different one in every lane of a batch."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +15,13 @@ from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.players import roster
-from sociarium.players.protocol import PurePlayer
+from sociarium.players.agents import decides_outside
+from sociarium.players.percept import Percept
+from sociarium.players.protocol import HostPlayer, PurePlayer
 
-Chair = roster.Seat | PurePlayer  # a seat string that was read, or a player
-Seats = str | Sequence[str | Chair]
+AsyncFunction = Callable[[Percept], Awaitable[Any]]
+Chair = roster.Seat | PurePlayer | HostPlayer | AsyncFunction  # a seat string read, or a player
+Seats = str | Chair | Sequence[str | Chair]
 DRAWN_SEATS = 0x5EA7  # folds a lane's key into the stream its seats are drawn from
 
 
@@ -28,7 +31,10 @@ def chairs_for(env: Environment[Any, Any], seats: Seats) -> tuple[Chair, ...]:
     if len(chairs) == 1:
         chairs *= env.players
     if len(chairs) != env.players:
-        raise BadArgument(f"{env.players} players need {env.players} seats; given {len(chairs)}")
+        raise BadArgument(
+            f"{env.players} players need {env.players} seats; given {len(chairs)}. One seat alone "
+            "fills them all"
+        )
     return chairs
 
 
@@ -41,7 +47,8 @@ def demonstration(cast: str, players: int) -> str:
 def seated(world: str, seats: str, players: int | None) -> tuple[Environment[Any, Any], str]:
     """A world of the catalogue with room for these seats, or with its demonstration if none."""
     chairs = len(roster.parse(seats))
-    env = catalogue.make(world, players=players or (chairs if chairs > 1 else None))
+    wanted = chairs if players is None and chairs > 1 else players
+    env = catalogue.make(world, players=wanted)
     return env, seats or demonstration(catalogue.find(world).cast, env.players)
 
 
@@ -60,12 +67,23 @@ class Lineup:
 
 def chairs_of(seats: Seats) -> tuple[Chair, ...]:
     """The chairs, one after another, that a seat string or a list of players describes."""
-    if isinstance(seats, str):
-        return roster.parse(seats)
+    given = [seats] if isinstance(seats, str) or not isinstance(seats, Sequence) else seats
     chairs: list[Chair] = []
-    for seat in seats:
-        chairs += roster.parse(seat) if isinstance(seat, str) else [seat]
+    for seat in given:
+        if isinstance(seat, str):
+            chairs += roster.parse(seat)
+        elif _is_chair(seat):
+            chairs.append(seat)
+        else:
+            raise BadArgument(
+                "a seat is a string such as 'script:cooperator', a player with begin and act, or "
+                f"an async function of a percept; given {seat!r}"
+            )
     return tuple(chairs)
+
+
+def _is_chair(seat: Any) -> TypeGuard[Chair]:
+    return isinstance(seat, roster.Seat | PurePlayer) or decides_outside(seat)
 
 
 def lineup(env: Environment[Any, Any], chairs: Sequence[Chair | None]) -> Lineup:
@@ -84,15 +102,42 @@ def lineup(env: Environment[Any, Any], chairs: Sequence[Chair | None]) -> Lineup
         key = chair if named else id(chair)
         if key not in number:
             number[key] = len(players)
-            players.append(roster.player(chair, env) if named else chair)
+            players.append(roster.player(chair, env) if named else _pure(chair))
         who.append(number[key])
-    names = tuple("" if chair is None else name_of(chair) for chair in chairs)
-    return Lineup(names, Roster(tuple(players)), np.array(who, np.int32))
+    return Lineup(names_of(chairs), Roster(tuple(players)), np.array(who, np.int32))
+
+
+def _pure(player: Any) -> PurePlayer:
+    if decides_outside(player):
+        raise BadArgument(
+            f"{name_of(player)} decides outside compiled code: seat it in a Match, where players "
+            "are awaited"
+        )
+    return player
+
+
+def names_of(chairs: Sequence[Chair | None]) -> tuple[str, ...]:
+    """What chairs are called in a record; different players of one name are numbered."""
+    names = ["" if chair is None else name_of(chair) for chair in chairs]
+    alike: dict[str, list[Any]] = {}
+    for name, chair in zip(names, chairs, strict=True):
+        if chair is not None and not isinstance(chair, roster.Seat):
+            others = alike.setdefault(name, [])
+            if not any(chair is other for other in others):
+                others.append(chair)
+    for place, chair in enumerate(chairs):
+        several = alike.get(names[place], [])
+        if len(several) > 1:
+            which = next(n for n, other in enumerate(several, 1) if other is chair)
+            names[place] = f"{names[place]}-{which}"
+    return tuple(names)
 
 
 def name_of(chair: Chair) -> str:
     """What a chair is called in a record."""
-    return str(chair) if isinstance(chair, roster.Seat) else f"agent:{type(chair).__name__}"
+    if isinstance(chair, roster.Seat):
+        return str(chair)
+    return f"agent:{getattr(chair, '__name__', type(chair).__name__)}"
 
 
 def shuffled(

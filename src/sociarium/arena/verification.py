@@ -15,7 +15,6 @@ import numpy as np
 
 from sociarium.arena import clocks
 from sociarium.arena.past import Past
-from sociarium.arena.rollout import Tell
 from sociarium.arena.runner import MOST, EpisodeRunner, RunnerState
 from sociarium.core.environment import Environment
 from sociarium.core.episode import fingerprint
@@ -23,6 +22,7 @@ from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.record import Record
 from sociarium.players import roster
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 PLAYED, GIVEN = "played again", "from its actions"
 
@@ -79,7 +79,7 @@ class Verification:
         if (elsewhere or large) and not self.trusted:
             raise CannotRead("not called up without --trust")
 
-    def run(self, tell: Tell = lambda played, steps: None) -> Verdict:
+    def run(self, on_progress: OnProgress = silent) -> Verdict:
         """Plays to the end, or to the first step that comes out otherwise."""
         now, total = 0, len(self.kept)
         while True:
@@ -96,7 +96,7 @@ class Verification:
                 chosen = self.env.actions[int(done[step, seat])].name
                 return self._verdict(now + step, f"the player in seat {seat} chooses {chosen!r}")
             now += size
-            tell(now, total)
+            on_progress(now, total)
 
     def _state(self) -> str:
         return fingerprint(jax.device_get(self.now.state))

@@ -5,13 +5,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 import sociarium
 from sociarium.arena.benchmark import Speed, measure
 from sociarium.catalogue import find, full_name, worlds
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
 
 FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. --json shows more."
@@ -25,7 +25,7 @@ class Bench:
     shows the same views; `ratio` is the world's speed over the bare engine's.
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. harvest_open
+    world: World = ""  # catalogue name, e.g. harvest_open
     all: bool = False  # every world of the catalogue
     lanes: str = "1024"  # parallel copies; several separated by commas
     players: str = ""  # how many, instead of the default; several separated by commas
@@ -68,7 +68,7 @@ class Bench:
                 env,
                 lanes,
                 seconds=self.seconds,
-                tell=lambda stage: status.update(f"{what}: {stage}"),
+                on_progress=lambda stage: status.update(f"{what}: {stage}"),
             )
 
 

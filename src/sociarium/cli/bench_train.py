@@ -7,6 +7,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
 from sociarium.learning import presets
 from sociarium.learning.benchmark import TrainSpeed, measure
@@ -22,7 +23,7 @@ class BenchTrain:
     """
 
     algorithm: tyro.conf.Positional[str]  # ippo, mappo, recppo ...
-    world: tyro.conf.Positional[str]  # catalogue name, e.g. harvest_open
+    world: World  # catalogue name, e.g. harvest_open
     preference: str = "selfish"
     set: tuple[str, ...] = ()  # settings of the algorithm, as in lanes=128 torso=paper
     seconds: float = 20.0  # how long to time
@@ -37,7 +38,9 @@ class BenchTrain:
         what = f"{self.algorithm} in {self.world}"
         with console.status(what) as status:
             speed = measure(
-                plan, seconds=self.seconds, tell=lambda stage: status.update(f"{what}: {stage}")
+                plan,
+                seconds=self.seconds,
+                on_progress=lambda stage: status.update(f"{what}: {stage}"),
             )
         if self.json:
             print(json.dumps(speed.as_dict()))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.markdown import Markdown
 
@@ -13,7 +12,7 @@ from sociarium import catalogue
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import Entry
 from sociarium.charters.society import Society
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World
 from sociarium.cli.schelling import chosen
 from sociarium.cli.train import filename
 from sociarium.core.environment import Environment
@@ -22,6 +21,7 @@ from sociarium.evaluation import cards
 from sociarium.evaluation.baselines import baselines, rivals
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR
 from sociarium.players import roster
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Card:
     two alone.
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world that has scripted cooperators and defectors
     cooperators: str = COOPERATOR  # a seat, such as script:cooperator
     defectors: str = DEFECTOR  # a seat of another kind
@@ -69,9 +69,13 @@ class Card:
 
     def _baselines(self, entry: Entry, env: Environment[Any, Any]) -> dict[str, Any]:
         scripts = (roster.parse(demonstration(entry.cast, env.players)), *rivals(env, entry.cast))
-        with progress(f"{env.id}, {env.players} players") as tell:
+        with progress(f"{env.id}, {env.players} players") as on_progress:
             by_chance, planner = baselines(
-                env, list(dict.fromkeys(scripts)), episodes=self.episodes, seed=self.seed, tell=tell
+                env,
+                list(dict.fromkeys(scripts)),
+                episodes=self.episodes,
+                seed=self.seed,
+                on_progress=on_progress,
             )
         return {
             "env": env.id,
@@ -85,7 +89,7 @@ class Card:
     def _dilemma(
         self, entry: Entry, env: Environment[Any, Any], alone: Environment[Any, Any]
     ) -> dict[str, Any]:
-        with progress(f"{env.id}, {env.players} players") as tell:
+        with progress(f"{env.id}, {env.players} players") as on_progress:
             card = cards.card(
                 env,
                 alone,
@@ -96,7 +100,7 @@ class Card:
                 rivals=rivals(env, entry.cast),
                 episodes=self.episodes,
                 seed=self.seed,
-                tell=tell,
+                on_progress=on_progress,
             )
         return {
             "env": env.id,

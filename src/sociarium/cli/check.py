@@ -5,10 +5,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
 from rich.console import Console
 
 from sociarium import catalogue
+from sociarium.cli.checks import World
 from sociarium.core.conformance import CLAUSES, examine
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -18,7 +18,7 @@ from sociarium.core.errors import BadArgument
 class Check:
     """Examine whether a world keeps the contract: one of ours, or `your.module:YourWorld`."""
 
-    world: tyro.conf.Positional[str]  # catalogue name, or module:Class of your own
+    world: World  # catalogue name, or module:Class of your own
     players: int | None = None  # how many, instead of the default
     steps: int | None = None  # of the random episode examined, instead of all to its horizon
     seed: int = 0
@@ -30,7 +30,10 @@ class Check:
         console = Console(stderr=self.json)
         with console.status("playing") as status:
             findings = examine(
-                env, steps=self.steps, seed=self.seed, tell=lambda clause: status.update(clause)
+                env,
+                steps=self.steps,
+                seed=self.seed,
+                on_progress=lambda clause: status.update(clause),
             )
         broken = {name: detail for name, detail in findings if detail}
         if self.json:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from sociarium.catalogue import full_name, short_name, worlds
+from sociarium.cli.checks import World
 from sociarium.cli.train import filename
 from sociarium.core.errors import BadArgument
 from sociarium.learning.dilemmas import DISCOUNTS, Verdict, verdict, with_scripts_again
@@ -27,7 +27,7 @@ class Dilemma:
     0 if as little as a defector. Verdicts of stored worlds are drawn anew from their numbers.
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world for which the paper asserts a dilemma
     steps: int = 500_000  # of each learner
     seeds: int = 2
@@ -64,7 +64,7 @@ class Dilemma:
                     steps=self.steps,
                     seeds=range(self.seeds),
                     episodes=self.episodes,
-                    tell=lambda stage: status.update(f"{what}, {stage}"),
+                    on_progress=lambda stage: status.update(f"{what}, {stage}"),
                 )
                 how = {"steps": self.steps, "seeds": self.seeds, "episodes": self.episodes}
             else:

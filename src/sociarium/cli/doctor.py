@@ -45,7 +45,7 @@ def examine() -> dict[str, Any]:
     loaded = time.perf_counter() - began
     versions = {part: importlib.metadata.version(part) for part in PARTS}
     began = time.perf_counter()
-    episode, states = rollout(make("coins"), "random", steps=20)
+    episode = rollout(make("coins"), "random", steps=20)
     return {
         "python": f"{sys.version.split()[0]} on {platform.system()} {platform.machine()}",
         **versions,
@@ -55,5 +55,5 @@ def examine() -> dict[str, Any]:
         "compilation cache": os.environ.get("JAX_COMPILATION_CACHE_DIR", "off"),
         "loading jax and sociarium": f"{loaded:.1f} s",
         "a first episode": f"{time.perf_counter() - began:.1f} s",
-        "its fingerprint": fingerprint((episode.actions, states)),
+        "its fingerprint": fingerprint((episode.actions, episode.states)),
     }

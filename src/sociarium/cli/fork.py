@@ -7,7 +7,7 @@ import tyro
 
 from sociarium.arena.match_folder import MatchFolder
 from sociarium.cli.match import conclude, play, players
-from sociarium.cli.progress import progress
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Fork:
     def run(self) -> None:
         """Retraces, changes seats, and plays on."""
         folder = MatchFolder(self.out)
-        with progress(f"fork of {self.run_folder} at {self.at}") as tell:
+        with progress(f"fork of {self.run_folder} at {self.at}") as on_progress:
             match = MatchFolder(self.run_folder).forked(
-                folder, self.at, players(self.seat), self.steps, tell, self.trust
+                folder, self.at, players(self.seat), self.steps, on_progress, self.trust
             )
             play(match)
         conclude(match, folder)

@@ -7,13 +7,13 @@ from typing import Any
 
 import jax
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import find
 from sociarium.charters.society import SocietyParams
+from sociarium.cli.checks import World
 from sociarium.core.actions import action_names
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.core.specs import SocialSpec
@@ -27,7 +27,7 @@ LISTED = 8  # numbers of a table that are shown one by one
 class Info:
     """Show one world: its rules, a map, its numbers, and what players see and do."""
 
-    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    world: World  # catalogue name, e.g. clean_up
     players: int | None = None  # how many, instead of the default
     json: bool = False  # one JSON object instead of text
 

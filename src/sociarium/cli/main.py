@@ -1,77 +1,125 @@
 """`sociarium`: the entry point. Sets the machine up, then hands over to a command."""
 
+import difflib
 import importlib
 import os
 import sys
-from pathlib import Path
+from typing import NamedTuple
 
-COMMANDS = {
-    "list": "List",
-    "info": "Info",
-    "watch": "Watch",
-    "match": "MatchCommand",
-    "replay": "ReplayCommand",
-    "fork": "Fork",
-    "measure": "Measure",
-    "schelling": "Schelling",
-    "card": "Card",
-    "atlas": "Atlas",
-    "arms": "Arms",
-    "rewiring": "Rewiring",
-    "train": "Train",
-    "sweep": "Sweep",
-    "reproduce": "Reproduce",
-    "dilemma": "Dilemma",
-    "oracle": "Oracle",
-    "bench": "Bench",
-    "bench-train": "BenchTrain",
-    "check": "Check",
-    "doctor": "Doctor",
+from sociarium.machine import configure, running
+
+
+class Command(NamedTuple):
+    """A command: its class in the file of its name, and what it does in a line."""
+
+    home: str
+    summary: str
+
+
+GROUPS = {
+    "Play": {
+        "list": Command("List", "all worlds (environments) and charters (institutions)"),
+        "info": Command("Info", "one world: rules, map, parameters, observations and actions"),
+        "watch": Command("Watch", "players in a world, in the terminal or as a film (render)"),
+        "match": Command("MatchCommand", "any mix of players, recorded; agents over HTTP"),
+        "replay": Command("ReplayCommand", "a recorded episode: verify, watch, draw"),
+        "fork": Command("Fork", "a match again from one step, with other players"),
+    },
+    "Measure": {
+        "measure": Command("Measure", "evaluate a line-up: welfare, equality (Gini), cooperation"),
+        "schelling": Command("Schelling", "a Schelling diagram: is it a social dilemma?"),
+        "card": Command("Card", "a world's baselines: random play and the best scripts"),
+        "contract-study": Command("ContractStudyCommand", "what one contract changes"),
+        "institution-study": Command("InstitutionStudyCommand", "what nine institutions are worth"),
+        "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
+        "dilemma": Command("Dilemma", "do learners fail in it, and why: best responses"),
+        "oracle": Command("Oracle", "proven upper bounds on welfare"),
+    },
+    "Train": {
+        "train": Command("Train", "PPO (IPPO, MAPPO, recurrent), Rainbow, VDN; checkpoints"),
+        "sweep": Command("Sweep", "a grid of hyperparameters"),
+        "reproduce": Command("Reproduce", "published experiments again, with learning curves"),
+    },
+    "Tools": {
+        "bench": Command("Bench", "steps per second of worlds"),
+        "bench-train": Command("BenchTrain", "steps per second of training"),
+        "check": Command("Check", "the conformance tests, for your own worlds too"),
+        "doctor": Command("Doctor", "versions, devices, and whether a world runs"),
+    },
 }
-
-
-def prepare() -> None:
-    """Lets XLA use every core and remember what it compiled. Runs before JAX is loaded."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    flags = os.environ.get("XLA_FLAGS", "")
-    for name in ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count"):
-        if name not in flags:
-            flags += f" --{name}={cores}"
-    os.environ["XLA_FLAGS"] = flags.strip()
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        caches = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(caches / "sociarium" / "jax")
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def main() -> None:
     """Runs one command; errors of ours are printed without a traceback."""
-    prepare()
+    word = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if word in ("-h", "--help"):
+        print(overview())
+        return
+    if word not in COMMANDS:
+        print(f"sociarium: {unknown(word)}", file=sys.stderr)
+        raise SystemExit(2)
+    if not running():
+        configure()
     import tyro
 
     from sociarium.core.errors import SociariumError
 
-    asked = [name for name in sys.argv[1:2] if name in COMMANDS] or list(COMMANDS)
-    commands = {
-        name: getattr(
-            importlib.import_module(f"sociarium.cli.{name.replace('-', '_')}"), COMMANDS[name]
-        )
-        for name in asked
-    }
-    command = tyro.extras.subcommand_cli_from_dict(
-        commands,
-        prog="sociarium",
-        description="A terrarium for societies of minds: list, watch and measure its worlds.",
-    )
+    module = importlib.import_module(f"sociarium.cli.{word.replace('-', '_')}")
+    kind = getattr(module, COMMANDS[word].home)
     try:
-        command.run()
+        tyro.cli(kind, prog=f"sociarium {word}", args=sys.argv[2:]).run()
     except SociariumError as error:
         print(f"sociarium: {error}", file=sys.stderr)
         raise SystemExit(2) from error
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         raise SystemExit(130) from None
 
+
+def overview() -> str:
+    """All commands, by what one wants to do."""
+    lines = [
+        "usage: sociarium COMMAND ...",
+        "",
+        "A terrarium for societies of minds: social worlds for multi-agent reinforcement learning.",
+        "`sociarium COMMAND --help` tells more about one of these:",
+    ]
+    width = max(map(len, COMMANDS))
+    for group, commands in GROUPS.items():
+        lines += ["", group]
+        lines += [f"  {name:{width}}  {command.summary}" for name, command in commands.items()]
+    return "\n".join(lines)
+
+
+def unknown(word: str) -> str:
+    """What to say to a word that is no command."""
+    searched = {**dict.fromkeys(COMMANDS, ""), **ELSEWHERE}
+    near = difflib.get_close_matches(word, searched, n=2, cutoff=0.6)
+    meant = list(dict.fromkeys(ELSEWHERE.get(name, name) for name in near))
+    hint = f"Did you mean {' or '.join(meant)}? " if meant else ""
+    return f"there is no command {word!r}. {hint}`sociarium --help` lists them all"
+
+
+ELSEWHERE = {  # what people look for, and what it is called here
+    "evaluate": "measure",
+    "eval": "measure",
+    "render": "watch",
+    "play": "watch",
+    "baseline": "card",
+    "baselines": "card",
+    "crossplay": "measure",
+    "benchmark": "bench",
+    "test": "check",
+    "envs": "list",
+    "worlds": "list",
+    "version": "doctor",
+    "arms": "contract-study",
+    "atlas": "institution-study",
+}
 
 if __name__ == "__main__":
     main()

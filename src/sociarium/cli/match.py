@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 
 from sociarium import catalogue
@@ -15,9 +14,10 @@ from sociarium.arena.guests import DEADLINE
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms
 from sociarium.arena.seating import seated
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World, at_least
 from sociarium.core.errors import BadArgument
 from sociarium.core.stopping import asked_to_stop
+from sociarium.views.progress import progress
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class MatchCommand:
     (`sociarium replay`), taken up again (`--resume`) and forked (`sociarium fork`).
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    world: World = ""  # catalogue name, e.g. clean_up
     seats: str = ""  # who plays; empty for the world's own demonstration
     charter: str = ""  # social rules around the world, e.g. contract?rounds=3
     clock: str = "lockstep"  # or turns, turns:BOT_PERIOD, realtime:SECONDS
@@ -47,13 +47,14 @@ class MatchCommand:
 
     def run(self) -> None:
         """Plays and says how it went."""
-        with progress("match") as tell:
+        at_least("steps", self.steps)
+        with progress("match") as on_progress:
             if self.resume is not None:
                 self._alone()
                 folder = MatchFolder(self.resume)
-                match = folder.resumed(tell, self.trust, players(self.seat))
+                match = folder.resumed(on_progress, self.trust, players(self.seat))
             else:
-                folder, match = self._begun(tell)
+                folder, match = self._begun(on_progress)
             play(match)
         conclude(match, folder)
 
@@ -66,16 +67,16 @@ class MatchCommand:
                 f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
             )
 
-    def _begun(self, tell: Any) -> tuple[MatchFolder | None, Match]:
+    def _begun(self, on_progress: Any) -> tuple[MatchFolder | None, Match]:
         if not self.world:
             raise BadArgument("say which world to play, as in `sociarium match coins`")
         named = catalogue.under(self.world, self.charter) if self.charter else self.world
         env, seats = seated(named, self.seats, self.players)
         terms = Terms(self.clock, self.ends, self.steps, self.deadline)
         if self.out is None:
-            return None, terms.match(env, seats, self.seed, tell)
+            return None, terms.match(env, seats, self.seed, on_progress)
         folder = MatchFolder(self.out)
-        match = terms.match(env, seats, self.seed, tell, folder)
+        match = terms.match(env, seats, self.seed, on_progress, folder)
         folder.begin(match, named, seats, self.seed, terms)
         return folder, match
 

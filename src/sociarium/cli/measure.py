@@ -4,16 +4,15 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from sociarium.arena.seating import chairs_for, seated
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Cooperation
-from sociarium.evaluation.lineups import seat_string
-from sociarium.evaluation.measures import Measures, measure
+from sociarium.evaluation.measures import Measures, evaluate
+from sociarium.evaluation.mixtures import seat_string
 from sociarium.metrics.bootstrap import Estimate
 
 
@@ -21,7 +20,7 @@ from sociarium.metrics.bootstrap import Estimate
 class Measure:
     """Measure how a line-up of players does: welfare, equality, peace, attacks, cooperation."""
 
-    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    world: World  # catalogue name, e.g. clean_up
     seats: str = ""  # who plays; empty for the world's own demonstration
     episodes: int = 30
     seed: int = 0
@@ -34,8 +33,7 @@ class Measure:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
         env, seats = seated(self.world, self.seats, self.players)
         lineup = chairs_for(env, seats)
-        with progress(f"{env.id}, {env.players} players") as tell:
-            measures = measure(env, lineup, episodes=self.episodes, seed=self.seed, tell=tell)
+        measures = evaluate(env, lineup, episodes=self.episodes, seed=self.seed)
         if self.json:
             print(json.dumps(self._row(env, lineup, measures)))
             return

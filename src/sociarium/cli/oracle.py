@@ -4,25 +4,25 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
 from sociarium.arena.seating import chairs_for, seated
-from sociarium.cli.progress import progress as shown
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Bounds
 from sociarium.core.recipes import Bound
 from sociarium.evaluation.measures import played
 from sociarium.evaluation.progress import Progress, progress
+from sociarium.views.progress import progress as shown
 
 
 @dataclass(frozen=True)
 class Oracle:
     """Tell what a society can earn at most, proven, and how much of it some players reach."""
 
-    world: tyro.conf.Positional[str]  # a world of recipes, e.g. frontier_easy, or a task file
+    world: World  # a world of recipes, e.g. frontier_easy, or a task file
     seats: str = ""  # who plays; empty to tell the bounds only
     episodes: int = 30
     seed: int = 0
@@ -56,8 +56,10 @@ class Oracle:
         if env.players != players:
             raise BadArgument("the bounds are for the task's own number of players; seat as many")
         lineup = chairs_for(env, seats)
-        with shown(f"{env.id}, {env.players} players") as tell:
-            records = played(env, lineup, episodes=self.episodes, seed=self.seed, tell=tell)
+        with shown(f"{env.id}, {env.players} players") as on_progress:
+            records = played(
+                env, lineup, episodes=self.episodes, seed=self.seed, on_progress=on_progress
+            )
         return progress(env, records)
 
 

@@ -12,9 +12,10 @@ from sociarium.arena.match_folder import EPISODE
 from sociarium.arena.replay import Replay, world_of
 from sociarium.arena.verification import describe
 from sociarium.cli import watch
-from sociarium.cli.progress import progress
 from sociarium.core import record
 from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.views import film
+from sociarium.views.progress import progress
 
 MOST_FILM = 1 << 31  # bytes of states and pictures
 
@@ -40,19 +41,18 @@ class ReplayCommand:
     def run(self) -> None:
         """Rebuilds, then verifies, draws or shows."""
         if self.out is not None:
-            watch.check(self.out)
+            film.checked(self.out)
         file = self.file / EPISODE if self.file.is_dir() else self.file
         kept = record.load(file)
         env = world_of(kept, file.parent, self.trust)
-        if self.player is not None and not 0 <= self.player < env.players:
-            raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
+        watch.a_seat(env, self.player)
         replay = Replay(env, kept)
         if self.verify:
             self._verify(file, replay)
         if self.out is not None or not self.verify:
             self._fits(replay)
-            with progress(f"{env.id}") as tell:
-                episode, states = replay.episode(tell, self.every)
+            with progress(f"{env.id}") as on_progress:
+                episode, states = replay.episode(on_progress, self.every)
             look = {"player": self.player, "fps": self.fps, "every": self.every}
             if self.out is None:
                 watch.show(env, episode, states, **look)
@@ -72,8 +72,8 @@ class ReplayCommand:
             )
 
     def _verify(self, file: Path, replay: Replay) -> None:
-        with progress(f"{file.name}: verifying") as tell:
-            verdict = replay.verify(tell, self.trust)
+        with progress(f"{file.name}: verifying") as on_progress:
+            verdict = replay.verify(on_progress, self.trust)
         page = replay.kept.page
         seats = describe(verdict, page.seats)
         if self.json:

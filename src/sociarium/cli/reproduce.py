@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.progress import learning
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import read_manifest
-from sociarium.evaluation import curves
-from sociarium.evaluation.learned import Learned, learned
+from sociarium.evaluation import learning_curves
+from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
 from sociarium.learning import studies
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.folder import METRICS, read_metrics
+from sociarium.learning.progress import training_progress
 from sociarium.learning.studies import Cell, Study
-from sociarium.learning.training import train
+from sociarium.learning.training import train_into
 from sociarium.metrics.bootstrap import Estimate
 
 EVALUATION = "evaluation.json"
@@ -72,14 +72,14 @@ class Reproduce:
             folder = out / cell.name
             if studies.state_of(folder) != "finished" and time.monotonic() < until:
                 what = f"{cell.name} ({number} of {len(cells)})"
-                with learning(what) as tell:
-                    train(
+                with training_progress(what) as on_progress:
+                    train_into(
                         cell.plan,
                         folder,
                         resume=studies.state_of(folder) == "unfinished",
                         seconds=until - time.monotonic(),
                         tensorboard=False,
-                        tell=tell,
+                        on_progress=on_progress,
                     )
             if studies.state_of(folder) == "finished" and not (folder / EVALUATION).exists():
                 if not (folder / "weights").exists():
@@ -87,14 +87,14 @@ class Reproduce:
                 with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
                     env = catalogue.make(cell.plan.world, players=cell.plan.players)
                     rules = Curriculum(env, cell.plan.curriculum).last(env.params())
-                    found = learned(
+                    found = policy_returns(
                         env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
                     )
                 (folder / EVALUATION).write_text(json.dumps(found.as_dict(), indent=1) + "\n")
 
     def _draw(self, study: Study, cells: list[Cell], rows: list[dict[str, Any]], out: Path) -> None:
         lines = [
-            curves.Line(
+            learning_curves.Line(
                 cell.panel,
                 cell.line,
                 _figures(out / cell.name, "step"),
@@ -104,7 +104,7 @@ class Reproduce:
             for cell, row in zip(cells, rows, strict=True)
         ]
         picture = self.picture or out / "curves.svg"
-        curves.save(lines, picture, title=study.title, footnote=study.source)
+        learning_curves.save(lines, picture, title=study.title, footnote=study.source)
 
 
 def _seconds(text: str) -> float:
@@ -163,7 +163,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             str(row["seeds"]),
             f"{row['steps'] / 1e6:g} M",
             str(Estimate(**found)) if found else "",
-            Learned.told(row["cooperation"]) if found else "",
+            PolicyReturns.told(row["cooperation"]) if found else "",
             f"unfinished, {row['done']:.0%}" if row["state"] == "unfinished" else row["state"],
         )
     return table

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.cli.progress import progress
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots, rewiring
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Rewiring:
         temptations = np.linspace(1, 2, self.temptations).tolist()
         rates = [0.0, *(2.0**-power for power in range(self.rates - 2, -1, -1))]
         counts, phases = [int(word) for word in self.players.split(",")], []
-        with progress("rewiring") as tell:
+        with progress("rewiring") as on_progress:
             for number, players in enumerate(counts):
-                tell(number, len(counts))
+                on_progress(number, len(counts))
                 phases.append(
                     rewiring.phase(players, temptations, rates, steps=self.steps, seeds=self.seeds)
                 )
-            tell(len(counts), len(counts))
+            on_progress(len(counts), len(counts))
         if self.out is not None:
             note = (
                 f"{rewiring.CONTACTS} contacts each, half conditional cooperators at the start, "

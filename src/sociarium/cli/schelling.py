@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import Entry, find, full_name, short_name, worlds
 from sociarium.charters.society import Society
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
 from sociarium.evaluation.schelling import (
@@ -25,6 +24,7 @@ from sociarium.evaluation.schelling import (
     shared_seeds,
 )
 from sociarium.players import roster
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Schelling:
     earns with every number of cooperating co-players. In a society that is what its charter leaves.
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world that has scripted cooperators and defectors
     cooperators: str = COOPERATOR  # a seat, as script:cooperator or policy:RUN (all its seeds)
     defectors: str = DEFECTOR  # a seat of another kind
@@ -54,14 +54,14 @@ class Schelling:
             plots.checked(self._path(names[0]))
         for name in names:
             entry, env = find(name), sociarium.make(name, players=self.players)
-            with progress(f"{env.id}, {env.players} players") as tell:
+            with progress(f"{env.id}, {env.players} players") as on_progress:
                 raw, left = before_and_after(
                     env,
                     self.cooperators,
                     self.defectors,
                     episodes=self.episodes,
                     seed=self.seed,
-                    tell=tell,
+                    on_progress=on_progress,
                 )
             diagram = left if isinstance(env, Society) else raw
             if self.out is not None:

@@ -17,12 +17,12 @@ from rich.table import Table
 from sociarium import catalogue
 from sociarium.arena.rollout import rollout
 from sociarium.cli import watch
-from sociarium.cli.progress import learning
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning import checkpoints, preferences, presets
 from sociarium.learning.folder import CHECKPOINTS, EVENTS, METRICS, read_end
-from sociarium.learning.training import WEIGHTS, Plan, Standing, plan_of, train
+from sociarium.learning.progress import training_progress
+from sociarium.learning.training import WEIGHTS, Plan, TrainingProgress, plan_of, train_into
 from sociarium.players import roster
 
 FILM = "result.gif"
@@ -191,20 +191,21 @@ def trained(
         )
     speed: float | None = None
     try:
-        with learning(what or f"{plan.algorithm} in {plan.world}, {plan.preference}") as bar:
+        what = what or f"{plan.algorithm} in {plan.world}, {plan.preference}"
+        with training_progress(what) as bar:
 
-            def tell(now: Standing) -> None:
+            def on_progress(now: TrainingProgress) -> None:
                 nonlocal speed
                 speed = now.steps_per_s
                 bar(now)
 
-            train(
+            train_into(
                 plan,
                 folder,
                 resume=resume,
                 checkpoint_every=checkpoint_every,
                 keep=keep,
-                tell=tell,
+                on_progress=on_progress,
             )
     except KeyboardInterrupt:
         Console(stderr=True).print(_stopped(folder, again), highlight=False, soft_wrap=True)
@@ -217,7 +218,7 @@ def seat_string(plan: Plan, folder: Path) -> str:
     others = roster.parse(plan.others)
     players = catalogue.make(plan.world, players=plan.players).players
     learners = players - len(others)
-    if not read_manifest(folder)["config"]["numbers"]["shared"]:
+    if not read_manifest(folder)["config"]["hyperparameters"]["shared"]:
         words = [f"policy:{folder}?seat={seat}" for seat in range(learners)]
     else:
         words = [f"policy:{folder}*{learners}" if others and learners > 1 else f"policy:{folder}"]
@@ -260,8 +261,8 @@ def _film(plan: Plan, folder: Path, seats: str) -> None:
     console = Console(stderr=True)
     env = catalogue.make(plan.world, players=plan.players)
     with console.status(f"playing {env.id} with {seats}"):
-        episode, states = rollout(env, seats, steps=watch.STEPS)
-    watch.write(folder / FILM, env, episode, states, console)
+        episode = rollout(env, seats, steps=watch.STEPS)
+    watch.write(folder / FILM, env, episode, episode.states, console)
 
 
 def _show(plan: Plan, folder: Path, seats: str, row: dict[str, Any]) -> None:

@@ -1,21 +1,23 @@
 """`sociarium watch NAME`."""
 
+import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import tyro
 from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 
 from sociarium.arena.rollout import rollout
-from sociarium.arena.screening import screening, shown
+from sociarium.arena.screening import draw, points, screening, shown
 from sociarium.arena.seating import seated
+from sociarium.cli.checks import World, at_least
+from sociarium.core.environment import Environment
+from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument
-from sociarium.views import film, pixels, terminal
+from sociarium.views import film, terminal
 
 STEPS = 200  # of a film
 
@@ -27,7 +29,7 @@ class Watch:
     Seats are strings such as `random`, `idle` or `script:cooperator*3 script:defector*4`.
     """
 
-    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    world: World  # catalogue name, e.g. clean_up
     out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     seats: str = ""  # who plays; empty for the world's own demonstration
     players: int | None = None  # how many, instead of the default
@@ -39,43 +41,57 @@ class Watch:
 
     def run(self) -> None:
         """Plays, then shows or writes."""
+        at_least("steps", self.steps)
+        at_least("size", self.size)
+        at_least("fps", self.fps)
         if self.out is not None:
-            check(self.out)
+            film.checked(self.out)
         env, seats = seated(self.world, self.seats, self.players)
-        if self.player is not None and not 0 <= self.player < env.players:
-            raise BadArgument(f"--player must be 0 to {env.players - 1}; given {self.player}")
+        a_seat(env, self.player)
         console = Console(stderr=True)
         with console.status(f"playing {self.steps} steps of {env.id} with {seats}"):
-            episode, states = rollout(env, seats, seed=self.seed, steps=self.steps)
+            episode = rollout(env, seats, seed=self.seed, steps=self.steps)
         if self.out is None:
-            show(env, episode, states, self.player, self.fps)
+            show(env, episode, episode.states, self.player, self.fps)
         else:
             look = {"player": self.player, "size": self.size, "fps": self.fps}
-            write(self.out, env, episode, states, console, **look)
+            write(self.out, env, episode, episode.states, console, **look)
 
 
-def check(out: Path) -> None:
-    """Refuses a file of a kind that cannot be drawn."""
-    if out.suffix not in (".gif", ".mp4", ".png"):
-        raise BadArgument(f"--out must end in .gif, .mp4 or .png; given {out}")
+def a_seat(env: Environment[Any, Any], player: int | None) -> None:
+    """Refuses eyes that nobody has."""
+    if player is not None and not 0 <= player < env.players:
+        raise BadArgument(f"--player must be 0 to {env.players - 1}; given {player}")
 
 
-def show(env: Any, episode: Any, states: Any, player: int | None, fps: int, every: int = 1) -> None:
+def show(
+    env: Environment[Any, Any],
+    episode: Episode,
+    states: Any,
+    player: int | None,
+    fps: int,
+    every: int = 1,
+) -> None:
     """An episode in the terminal."""
     colour = Console().is_terminal
     with Live(auto_refresh=False, screen=colour) as live:
-        for scene, scores, _ in screening(env, episode, states, player, every):
+        for scene, raw, left, _ in screening(env, episode, states, player, every):
             page = terminal.text(scene, colour)
-            page.append(f"\nstep {scene.clock} of {scene.horizon}   scores {_plain(scores)}")
+            page.append(f"\nstep {scene.clock} of {scene.horizon}   {points(raw, left)}")
             live.update(page, refresh=True)
             time.sleep(1 / fps if live.console.is_terminal else 0)
-    print(f"\n{env.id}: {len(episode)} steps, scores {_plain(episode.raw_returns)}")
+    print(f"\n{env.id}: {len(episode)} steps, {final(episode)}")
+
+
+def final(episode: Episode) -> str:
+    """The points of all seats at the end."""
+    return points(episode.raw_returns, episode.reward_returns)
 
 
 def write(
     out: Path,
-    env: Any,
-    episode: Any,
+    env: Environment[Any, Any],
+    episode: Episode,
     states: Any,
     console: Console,
     *,
@@ -85,24 +101,16 @@ def write(
     every: int = 1,
 ) -> None:
     """Draws an episode: a film if `out` ends in .gif or .mp4, otherwise the last picture."""
-    with Progress(console=console, transient=True) as progress:
-        pictures = len(shown(len(episode), every))
-        task = progress.add_task("drawing", total=pictures)
-        frames = []
-        film_of = screening(env, episode, states, player, every)
-        for number, (scene, scores, names) in enumerate(film_of, 1):
-            if out.suffix != ".png" or number == pictures:
-                frames.append(pixels.picture(scene, size=size, scores=scores, names=names))
-            progress.advance(task)
-    out.parent.mkdir(parents=True, exist_ok=True)
+    frames, pictures = (
+        screening(env, episode, states, player, every),
+        len(shown(len(episode), every)),
+    )
     if out.suffix == ".png":
-        frames[-1].save(out)
-    elif out.suffix == ".mp4":
-        film.save_mp4(frames, out, fps=fps)
-    else:
-        film.save_gif(frames, out, fps=fps)
-    console.print(f"{out}: {len(frames)} pictures, scores {_plain(episode.raw_returns)}")
-
-
-def _plain(scores: np.ndarray) -> str:
-    return " ".join(f"{score:g}" for score in scores)
+        frames, pictures = itertools.islice(frames, pictures - 1, None), 1
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("drawing", total=pictures)
+        drawn = draw(
+            frames, pictures, size, fps, lambda done, total: progress.update(task, completed=done)
+        )
+    drawn.save(out)
+    console.print(f"{out}: {pictures} pictures, {final(episode)}", soft_wrap=True, highlight=False)

@@ -117,13 +117,13 @@ def examine(
     steps: int | None = None,
     seed: int = 0,
     skip: Collection[str] = (),
-    tell: Callable[[str], None] = lambda clause: None,
+    on_progress: Callable[[str], None] = lambda clause: None,
 ) -> list[tuple[str, str]]:
     """Each clause with what was found against it first ("" where it holds)."""
     for name in skip:
         if name not in CLAUSES:
             raise UnknownName("clause", name, tuple(CLAUSES))
-    tell("playing")
+    on_progress("playing")
     params = env.params()
     steps = int(env.horizon(params)) if steps is None else steps
     parts = _episode(env, params, random.key(seed), steps)
@@ -131,11 +131,11 @@ def examine(
     found: dict[str, str] = {}
     for clause, test in _AT_THE_START.items():
         if clause not in skip:
-            tell(clause)
+            on_progress(clause)
             found[clause] = test(opening)
     part = opening
     while part is not None:
-        tell(f"step {part.number + len(part.actions)}")
+        on_progress(f"step {part.number + len(part.actions)}")
         for clause, test in _AT_EVERY_STEP.items():
             if clause not in skip and not found.get(clause):
                 found[clause] = test(part)

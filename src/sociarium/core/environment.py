@@ -145,6 +145,10 @@ class Environment(ByArguments, abc.ABC, Generic[State, Params]):
     gauge_specs: tuple[GaugeSpec, ...]
     facets: tuple[Facet, ...] = ()
 
+    def __repr__(self) -> str:
+        words = [self.id, f"{self.players} players"]
+        return f"{type(self).__name__}({', '.join(filter(None, words))})"
+
     @abc.abstractmethod
     def params(self, **changes: Any) -> Params:
         """The numbers of the rule sheet, with some of them changed by name."""

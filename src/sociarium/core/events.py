@@ -78,7 +78,7 @@ class Row(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EventTable:
     """What happened in many steps, in columns of equal length.
 
@@ -95,6 +95,11 @@ class EventTable:
     row: Int[np.ndarray, " rows"]
     col: Int[np.ndarray, " rows"]
     value: Float[np.ndarray, " rows"]
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.kind, minlength=len(self.specs))
+        kinds = [f"{n} {spec.name}" for n, spec in zip(counts, self.specs, strict=True) if n]
+        return f"EventTable({len(self.kind)} events: {', '.join(kinds) or 'none'})"
 
     @classmethod
     def of_rows(cls, rows: Iterable[Row], specs: Sequence[EventSpec]) -> "EventTable":

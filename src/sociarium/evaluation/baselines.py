@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
-from sociarium.evaluation.lineups import LineUp, Played, play, seat_string
+from sociarium.evaluation.mixtures import LineUp, Played, play, seat_string
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.players import roster
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 RANDOM = Seat("random")
 
@@ -60,10 +60,12 @@ def baselines(
     episodes: int = 30,
     seed: int = 0,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress = silent,
 ) -> tuple[Baseline, Baseline]:
     """Random play, and the best of the line-ups of scripts."""
     lineups = [*scripts, (RANDOM,) * env.players]
-    played = play(env, lineups, episodes=episodes, seed=seed, params=params, tell=tell)
+    played = play(
+        env, lineups, episodes=episodes, seed=seed, params=params, on_progress=on_progress
+    )
     last = len(scripts)
     return baseline(played, lineups, last), best_baseline(played, lineups, range(last))

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.arena.rollout import Tell
 from sociarium.arena.seating import demonstration
 from sociarium.core.environment import Environment
 from sociarium.evaluation.baselines import RANDOM, Baseline, baseline, best_baseline
-from sociarium.evaluation.lineups import LineUp, mixtures, play
+from sociarium.evaluation.mixtures import LineUp, mixtures, play
 from sociarium.evaluation.schelling import (
     COOPERATOR,
     DEFECTOR,
@@ -24,6 +23,7 @@ from sociarium.evaluation.schelling import (
 )
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.players import roster
+from sociarium.views.progress import OnProgress, silent
 
 IDLE = "idle"
 
@@ -84,7 +84,7 @@ def card(
     seed: int = 0,
     params: Any = None,
     params_alone: Any = None,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress = silent,
 ) -> Card:
     """Plays all mixtures, the controls, the demonstration's `cast`, other `rivals` and random play.
 
@@ -106,13 +106,17 @@ def card(
 
     chances = {"episodes": episodes, "seed": seed}
     played = play(
-        env, lineups, params=params, tell=lambda done, steps: tell(done, 2 * steps), **chances
+        env,
+        lineups,
+        params=params,
+        on_progress=lambda done, steps: on_progress(done, 2 * steps),
+        **chances,
     )
     solo = play(
         alone,
         [(cooperator,), (defector,)],
         params=params_alone,
-        tell=lambda done, steps: tell(steps + done, 2 * steps),
+        on_progress=lambda done, steps: on_progress(steps + done, 2 * steps),
         **chances,
     )
     of_cooperators, of_defectors = played.mean_of(cooperator), played.mean_of(defector)

@@ -1,5 +1,6 @@
 """The metrics of a line-up over many episodes: of the whole society and of each kind of player."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,19 +9,22 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
-from sociarium.arena.rollout import Tell
+from sociarium.arena.screening import PlayedEpisode
+from sociarium.arena.seating import Chair, Seats, chairs_for
 from sociarium.core import random
+from sociarium.core.devices import Device
 from sociarium.core.environment import Environment, compiled
 from sociarium.core.episode import Episode
+from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Cooperation, find_facet
-from sociarium.evaluation.lineups import LineUp
 from sociarium.metrics import safety
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.metrics.cooperation import rate
 from sociarium.metrics.summary import by_player, overall
+from sociarium.views.progress import OnProgress, silent, watched
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measures:
     """Means over episodes with their intervals.
 
@@ -35,6 +39,19 @@ class Measures:
     hits: dict[str, dict[str, float]]
     jobs: dict[str, Estimate]
 
+    def __repr__(self) -> str:
+        lines = [f"{name.replace('_', ' ')}: {value}" for name, value in self.society.items()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The society's numbers, and those of one player of each kind."""
+        society = [(name, (str(value),)) for name, value in self.society.items()]
+        first = next(iter(self.kinds.values()))
+        kinds = [(n, tuple(str(k[n]) for k in self.kinds.values())) for n in first]
+        return _table("society", ("mean [95% interval]",), society) + _table(
+            "one player", tuple(self.kinds), kinds
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
         return {
@@ -48,17 +65,36 @@ class Measures:
         }
 
 
-def measure(
+def evaluate(
     env: Environment[Any, Any],
-    lineup: LineUp,
+    seats: Seats,
     *,
     episodes: int = 30,
     seed: int = 0,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
+    devices: Sequence[Device] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Measures:
-    """The metrics of the line-up in its seats."""
-    records = played(env, lineup, episodes=episodes, seed=seed, params=params, tell=tell)
+    """Plays a line-up many times, all episodes at once, and measures it.
+
+    >>> evaluate(make("clean_up"), "script:cooperator*5 script:defector*2", episodes=20)
+
+    `seats` are as in `rollout`. Means are over episodes, with 95% bootstrap intervals. Without
+    `on_progress` a bar shows how far it is, in a terminal and in a notebook.
+    """
+    if episodes < 1:
+        raise BadArgument(f"episodes is 1 or more; given {episodes}")
+    chairs = chairs_for(env, seats)
+    with watched(on_progress, f"{env.id}, {env.players} players") as told:
+        records = played(
+            env,
+            chairs,
+            episodes=episodes,
+            seed=seed,
+            params=params,
+            devices=devices,
+            on_progress=told,
+        )
     return measured(records, find_facet(env, Cooperation), jobs_of(env, params))
 
 
@@ -79,21 +115,22 @@ def jobs_of(env: Environment[Any, Any], params: Any = None) -> tuple[str, ...]:
 
 def played(
     env: Environment[Any, Any],
-    lineup: LineUp,
+    chairs: Sequence[Chair],
     *,
     episodes: int,
     seed: int = 0,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
-) -> list[Episode]:
+    devices: Sequence[Device] | None = None,
+    on_progress: OnProgress = silent,
+) -> list[PlayedEpisode]:
     """Plays and records the line-up in its seats; episode e is that of lane e."""
-    kinds = tuple(dict.fromkeys(lineup))
-    seating = np.tile([kinds.index(seat) for seat in lineup], (episodes, 1))
-    return Batch(env, kinds, seating, seed=seed, params=params).episodes(tell)
+    seating = np.tile(np.arange(len(chairs)), (episodes, 1))
+    batch = Batch(env, chairs, seating, seed=seed, params=params, devices=devices)
+    return batch.episodes(on_progress)
 
 
 def measured(
-    episodes: list[Episode], cooperation: Cooperation | None, jobs: Sequence[str] = ()
+    episodes: Sequence[Episode], cooperation: Cooperation | None, jobs: Sequence[str] = ()
 ) -> Measures:
     """The metrics of recorded episodes with one line-up; `jobs` are those of its seats."""
     society = [overall(episode, cooperation) for episode in episodes]
@@ -113,13 +150,23 @@ def measured(
     )
 
 
-def _shares(episodes: list[Episode], jobs: np.ndarray) -> dict[str, Estimate]:
+def _shares(episodes: Sequence[Episode], jobs: np.ndarray) -> dict[str, Estimate]:
     """What part of all points the players of each job were left with."""
     left = np.array([episode.reward_returns for episode in episodes], np.float64)
     left = left[left.sum(1) != 0]
     shares = left / left.sum(1, keepdims=True)
     names = dict.fromkeys(jobs.tolist()) if len(left) else {}
     return {name: over_episodes(shares[:, jobs == name].sum(1)) for name in names}
+
+
+def _table(head: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """A table for a notebook."""
+    cells = [(head, *columns), *((name.replace("_", " "), *values) for name, values in rows)]
+    lines = [
+        "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line)
+        for tag, line in zip(["th"] + ["td"] * len(rows), cells, strict=True)
+    ]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def _of(players: dict[str, Float[np.ndarray, " players"]], chosen: np.ndarray) -> dict[str, float]:

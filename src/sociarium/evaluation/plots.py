@@ -1,5 +1,8 @@
 """Schelling diagrams as pictures (SVG, PNG), drawn with matplotlib."""
 
+import base64
+import importlib.util
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +37,39 @@ def save(diagram: Diagram, path: Path, *, title: str, footnote: str = "") -> Non
 
 def write(figure: "Figure", path: Path) -> None:
     """Writes a figure; the same figure gives the same file."""
+    checked(path).parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(rendered(figure, path.suffix.removeprefix(".")))
+
+
+def rendered(figure: "Figure", kind: str) -> bytes:
+    """A figure as svg or png; the same figure gives the same bytes."""
     import matplotlib
 
-    checked(path).parent.mkdir(parents=True, exist_ok=True)
+    file = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "sociarium", "svg.fonttype": "path"}):
-        undated = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        figure.savefig(path, dpi=200, facecolor=PAPER, metadata=undated)
+        undated = {"Date": None} if kind == "svg" else {"Software": None}
+        figure.savefig(file, format=kind, dpi=200, facecolor=PAPER, metadata=undated)
+    return file.getvalue()
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def inline(diagram: Diagram) -> str:
+    """The picture inside a page of HTML; nothing where matplotlib is not installed."""
+    if not can_draw():
+        return ""
+    title = f"{diagram.players} players: {diagram.kind}"
+    return page(draw(diagram, title=title))
+
+
+def page(figure: "Figure") -> str:
+    """A figure inside a page of HTML."""
+    data = base64.b64encode(rendered(figure, "png")).decode()
+    width = round(figure.get_figwidth() * 80)
+    return f'<img width="{width}" src="data:image/png;base64,{data}">'
 
 
 def draw(diagram: Diagram, *, title: str, footnote: str = "") -> "Figure":

@@ -1,5 +1,6 @@
 """How much of what was possible a line-up reaches in a world of recipes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ class Progress:
         }
 
 
-def progress(env: Environment[Any, Any], episodes: list[Episode]) -> Progress:
+def progress(env: Environment[Any, Any], episodes: Sequence[Episode]) -> Progress:
     """Reads recorded episodes of a world that has an oracle."""
     crafting, bounds = env.facet(Crafting), env.facet(Bounds)
     oracle = bounds.of(env.params(), 0)["oracle"]

@@ -6,21 +6,23 @@ defecting too, R_d(0) - R_c(0); greed is what one defector gains among cooperato
 R_d(N-1) - R_c(N-1) (Macy and Flache, 2002).
 """
 
+import html
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.lineups import mixtures, play
+from sociarium.evaluation.mixtures import mixtures, play
 from sociarium.metrics.bootstrap import Estimate, estimate, resampled
 from sociarium.players import roster
 from sociarium.players.policy import training_seeds
+from sociarium.views.progress import OnProgress, watched
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
+USUAL = (roster.Seat("script", "cooperator"), roster.Seat("script", "defector"))
 CLASSES = {
     (True, True): "Prisoner's Dilemma",
     (False, True): "Chicken",
@@ -41,7 +43,7 @@ CONDITIONS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagram:
     """R_c and R_d by the number of cooperating co-players, and what follows from them.
 
@@ -95,6 +97,15 @@ class Diagram:
         if not named.above_zero:
             return "not shown"
         return "both" if other.above_zero else "found"
+
+    def __repr__(self) -> str:
+        return f"Diagram({self.players} players, {self.kind}, fear {self.fear}, greed {self.greed})"
+
+    def _repr_html_(self) -> str:
+        """The picture, where matplotlib is installed."""
+        from sociarium.evaluation import plots
+
+        return plots.inline(self) or html.escape(repr(self))
 
     def as_dict(self) -> dict[str, Any]:
         """The diagram as plain numbers."""
@@ -154,14 +165,17 @@ def schelling(
     episodes: int = 30,
     seed: int = 0,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress | None = None,
 ) -> Diagram:
     """Plays every mixture of two kinds of player and draws the diagram from their returns.
 
+    >>> schelling(make("clean_up", players=4), episodes=10)        # a picture in a notebook
+
     Of trained policies every training seed plays (`populations`), and intervals are over seeds too.
     """
-    given = {"episodes": episodes, "seed": seed, "params": params, "tell": tell}
-    return before_and_after(env, cooperators, defectors, **given)[0]
+    with watched(on_progress, f"{env.id}, {env.players} players") as told:
+        given = {"episodes": episodes, "seed": seed, "params": params, "on_progress": told}
+        return before_and_after(env, cooperators, defectors, **given)[0]
 
 
 def before_and_after(
@@ -235,6 +249,12 @@ def two_kinds(
                 f"given {len(seats)} seats"
             )
     ((cooperator,), (defector,)) = given
+    known = roster.scripts(env)
+    if (cooperator, defector) == USUAL and not {"cooperator", "defector"} <= known.keys():
+        raise BadArgument(
+            f"{env.id or env} is no dilemma that scripts can show: it has no scripted cooperators "
+            f"and defectors, but {', '.join(known)}. Name two kinds of player to compare"
+        )
     if cooperator == defector:
         raise BadArgument(f"cooperators and defectors are both {cooperator}; give two kinds")
     if env.players < 2:

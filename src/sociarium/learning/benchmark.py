@@ -13,8 +13,8 @@ from jaxtyping import Array
 
 from sociarium.core import random
 from sociarium.core.errors import BadArgument
-from sociarium.learning.cohort import LANES, WHOLE
-from sociarium.learning.ppo import Learner, PpoTrainer
+from sociarium.learning.learner_batch import LANES, WHOLE
+from sociarium.learning.ppo import PpoState, PpoTrainer
 from sociarium.learning.training import Plan, Training
 
 PLAYED = PartitionSpec(None, None, "lanes")
@@ -45,32 +45,35 @@ class TrainSpeed:
 
 
 def measure(
-    plan: Plan, *, seconds: float = 20.0, tell: Callable[[str], None] = lambda stage: None
+    plan: Plan, *, seconds: float = 20.0, on_progress: Callable[[str], None] = lambda stage: None
 ) -> TrainSpeed:
     """Times the update, the update on a frozen batch, and the world alone, round after round."""
     training = Training(plan)
-    cohort, trainer = training.cohort, training.cohort.trainer
+    learner_batch, trainer = training.learner_batch, training.learner_batch.trainer
     if not isinstance(trainer, PpoTrainer):
         raise BadArgument(f"{plan.algorithm} cannot be taken apart; give one of the PPO kind")
-    specs = cohort.specs(training.learners)
+    specs = learner_batch.specs(training.learners)
     whole = (specs, WHOLE, WHOLE)
-    recorded = cohort.spread(lambda *m: trainer.collect(*m)[1:3], whole, PLAYED)
-    frozen = cohort.spread(
-        lambda learner, ppo, play, gains: trainer.fit(learner, ppo, play, gains)[0].weights,
+    recorded = learner_batch.spread(lambda *m: trainer.collect(*m)[1:3], whole, PLAYED)
+    frozen = learner_batch.spread(
+        lambda learner, config, trajectory, advantages: (
+            trainer.fit(learner, config, trajectory, advantages)[0].weights
+        ),
         (specs, WHOLE, PLAYED, PLAYED),
         WHOLE,
     )
-    world = cohort.spread(lambda *m: _world_alone(trainer, *m), whole, LANES)
+    world = learner_batch.spread(lambda *m: _world_alone(trainer, *m), whole, LANES)
 
-    tell("compiling")
+    on_progress("compiling")
     begun = time.perf_counter()
     training.update()
     compiled = time.perf_counter() - begun
-    batch = jax.block_until_ready(recorded(training.learners, cohort.numbers, cohort.preferences))
+    given = (learner_batch.configs, learner_batch.preferences)
+    batch = jax.block_until_ready(recorded(training.learners, *given))
     runs: dict[str, Callable[[], Any]] = {
         "update": training.update,
-        "frozen": lambda: frozen(training.learners, cohort.numbers, *batch),
-        "env": lambda: world(training.learners, cohort.numbers, cohort.preferences),
+        "frozen": lambda: frozen(training.learners, learner_batch.configs, *batch),
+        "env": lambda: world(training.learners, *given),
     }
     for run in runs.values():
         jax.block_until_ready(run())
@@ -78,7 +81,7 @@ def measure(
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(times["update"]) < 3:
         for name, run in runs.items():
-            tell(f"round {len(times['env']) + 1}, {name}")
+            on_progress(f"round {len(times['env']) + 1}, {name}")
             start = time.perf_counter()
             jax.block_until_ready(run())
             times[name].append(time.perf_counter() - start)
@@ -87,7 +90,7 @@ def measure(
         world=training.env.id,
         algorithm=plan.algorithm,
         players=training.env.players,
-        lanes=training.numbers.lanes,
+        lanes=training.algorithm_config.lanes,
         devices=trainer.devices,
         env_steps_per_s=training.each_update * len(plan.seeds) / middle["update"],
         env_share=middle["env"] / middle["update"],
@@ -101,22 +104,22 @@ def measure(
     )
 
 
-def _world_alone(trainer: PpoTrainer, learner: Learner, ppo: Any, preference: Any) -> Array:
+def _world_alone(trainer: PpoTrainer, learner: PpoState, config: Any, preference: Any) -> Array:
     """As many steps as an update plays, with views and legality, under random actions."""
-    practice = trainer.practice
+    worker = trainer.worker
     actions = len(trainer.env.actions)
 
     def step(carry: Any, _: None) -> Any:
-        place, seen = carry
-        words = practice.words(place)
-        chosen = random.below(words, jnp.full(words.shape, actions))
-        everybody, minds = practice.complete(place, chosen)
-        place, _outcome = practice.step(
-            place, everybody, minds, trainer.params, preference, jnp.float32(0)
+        rollout, seen = carry
+        bits = worker.bits(rollout)
+        chosen = random.below(bits, jnp.full(bits.shape, actions))
+        everybody, minds = worker.with_frozen(rollout, chosen)
+        rollout, _outcome = worker.step(
+            rollout, everybody, minds, trainer.params, preference, jnp.float32(0)
         )
-        seen = seen + place.view.cells[:, 0, 0, 0, 0].astype(jnp.int32)
-        return (place, seen), None
+        seen = seen + rollout.view.cells[:, 0, 0, 0, 0].astype(jnp.int32)
+        return (rollout, seen), None
 
-    start = (learner.place, jnp.zeros(practice.n, jnp.int32))
-    (_, seen), _ = jax.lax.scan(step, start, None, length=ppo.steps)
+    start = (learner.rollout, jnp.zeros(worker.n, jnp.int32))
+    (_, seen), _ = jax.lax.scan(step, start, None, length=config.num_steps)
     return seen

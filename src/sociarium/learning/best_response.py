@@ -6,7 +6,7 @@ defecting pays; playing alone tells whether the learner would do as badly withou
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,20 +19,19 @@ from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences, presets
-from sociarium.learning.cohort import Cohort
-from sociarium.learning.ppo import Ppo, PpoTrainer
+from sociarium.learning.learner_batch import LearnerBatch
+from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.players import roster
+from sociarium.views.progress import OnProgress, silent
 
 SETTINGS: Mapping[str, Any] = {
     "lanes": 32,
-    "steps": 128,
+    "num_steps": 128,
     "epochs": 4,
-    "minibatches": 8,
+    "num_minibatches": 8,
     "learning_rate": 1e-3,
 }
 SETTLED = 0.25  # the last part of a training, whose episodes are counted
-
-Tell = Callable[[int, int], None]  # is told the updates made and the updates to make
 
 
 @dataclass(frozen=True)
@@ -52,32 +51,33 @@ def best_responses(
     steps: int = 500_000,
     settings: Mapping[str, Any] = SETTINGS,
     params: Any = None,
-    tell: Tell = lambda done, updates: None,
+    on_progress: OnProgress = silent,
 ) -> list[Response]:
     """One response for each discount, every seed trained for `steps` steps of its own."""
     chairs = seats_beside(env, others)
-    numbers, _ = presets.numbers("ippo", settings)
-    updates = max(4, -(-steps // (numbers.lanes * numbers.steps)))
+    config, _ = presets.make_config("ippo", settings)
+    updates = max(4, -(-steps // (config.lanes * config.num_steps)))
     least = round(
-        int(env.horizon(env.params() if params is None else params)) * numbers.lanes / SETTLED
+        int(env.horizon(env.params() if params is None else params)) * config.lanes / SETTLED
     )
-    if updates * numbers.lanes * numbers.steps < least:
+    if updates * config.lanes * config.num_steps < least:
         raise BadArgument(
             f"{steps:,} steps end too early to count whole episodes of {env.id or env}; give at "
             f"least {least:,}"
         )
-    numbers = dataclasses.replace(numbers, updates=updates)
+    config = dataclasses.replace(config, updates=updates)
     members = [(discount, seed) for discount in discounts for seed in seeds]
-    devices = next(n for n in (len(jax.local_devices()), 1) if numbers.lanes % n == 0)
-    trainer = PpoTrainer(env, numbers, params=params, others=chairs, devices=devices)
-    cohort = Cohort(
+    local = jax.local_devices()
+    devices = local if config.lanes % len(local) == 0 else local[:1]
+    trainer = PpoTrainer(env, config, params=params, others=chairs, devices=len(devices))
+    learner_batch = LearnerBatch(
         trainer,
         [random.key(seed) for _, seed in members],
-        [_patient(numbers, discount) for discount, _ in members],
+        [_patient(config, discount) for discount, _ in members],
         [preferences.Selfish()] * len(members),
         devices,
     )
-    returns = _trained(cohort, env.players, updates, tell)
+    returns = _trained(learner_batch, env.players, updates, on_progress)
     own, beside = (
         returns[:, 0],
         returns[:, 1:].mean(1) if chairs else np.zeros(len(members)),
@@ -119,23 +119,23 @@ def seats_beside(env: Environment[Any, Any], others: str) -> tuple[roster.Seat, 
     return chairs
 
 
-def _patient(numbers: Ppo, discount: float) -> Ppo:
-    return dataclasses.replace(numbers, discount=discount)
+def _patient(config: PpoConfig, discount: float) -> PpoConfig:
+    return dataclasses.replace(config, gamma=discount)
 
 
 def _trained(
-    cohort: Cohort, players: int, updates: int, tell: Tell
+    learner_batch: LearnerBatch, players: int, updates: int, on_progress: OnProgress
 ) -> Float[np.ndarray, "members players"]:
     """Mean returns by seat over the episodes at the end of the training."""
-    learners = cohort.begin()
-    total = np.zeros((len(cohort.keys), players))
-    episodes = np.zeros((len(cohort.keys), 1))
-    tell(0, updates)
+    learners = learner_batch.begin()
+    total = np.zeros((len(learner_batch.keys), players))
+    episodes = np.zeros((len(learner_batch.keys), 1))
+    on_progress(0, updates)
     for update in range(updates):
-        learners, report = cohort.update(learners)
-        tally = jax.device_get(report.tally)
+        learners, report = learner_batch.update(learners)
+        tally = jax.device_get(report.stats)
         if update >= (1 - SETTLED) * updates:
             total += tally.returns
             episodes += tally.episodes[:, None]
-        tell(update + 1, updates)
+        on_progress(update + 1, updates)
     return total / episodes

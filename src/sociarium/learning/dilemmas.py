@@ -186,16 +186,16 @@ def verdict(
     seeds: Sequence[int] = (0, 1),
     steps: int = 500_000,
     episodes: int = 30,
-    tell: Tell = lambda stage: None,
+    on_progress: Tell = lambda stage: None,
 ) -> Verdict:
     """Trains best responses beside no, half and all cooperators, and alone."""
 
     def trained(env: Any, others: str, what: str) -> dict[float, Answer]:
         def told(done: int, updates: int) -> None:
-            tell(f"{what}: update {done} of {updates}")
+            on_progress(f"{what}: update {done} of {updates}")
 
         found = best_responses(
-            env, others, discounts=discounts, seeds=seeds, steps=steps, tell=told
+            env, others, discounts=discounts, seeds=seeds, steps=steps, on_progress=told
         )
         return dict(zip(discounts, map(Answer.of, found), strict=True))
 

@@ -1,8 +1,8 @@
 """Proximal policy optimisation (Schulman et al., 2017) for populations, every variant an argument.
 
 IPPO and MAPPO differ in what the critic sees, selfish and prosocial learners in their preference,
-recurrent PPO in the network's core, parameter sharing in a leading seat axis of the weights. A
-population of seeds is one more leading axis. Lanes are spread over all local devices.
+recurrent PPO in the network's core, parameter sharing in a leading seat axis of the weights. Seeds
+are one more leading axis. Lanes (parallel environments) are spread over the devices.
 """
 
 from collections.abc import Sequence
@@ -17,315 +17,352 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.learning.curriculum import Curriculum
-from sociarium.learning.practice import Outcome, Place, Practice, Report, Tally, number
 from sociarium.learning.preferences import Preference
-from sociarium.learning.returns import advantages
-from sociarium.networks.actor_critic import ActorCritic, Design, EachSeat, actor_critic, drawn
-from sociarium.networks.critics import Sight, facts
+from sociarium.learning.returns import gae
+from sociarium.learning.rollout_worker import (
+    EpisodeStats,
+    RolloutState,
+    RolloutWorker,
+    StepOutcome,
+    UpdateReport,
+    hyperparameter,
+)
+from sociarium.networks.actor_critic import (
+    ActorCritic,
+    NetworkConfig,
+    PerSeat,
+    actor_critic,
+    sample_actions,
+)
+from sociarium.networks.critics import CriticInput, state_features
 from sociarium.players.roster import Seat
 
 WEIGHTS, FIT, LANES = 0, 1, 2  # streams of a learner's key
 
 
-class Ppo(eqx.Module):
-    """The numbers of the algorithm."""
+class PpoConfig(eqx.Module):
+    """The hyperparameters of the algorithm."""
 
-    discount: Float[Array, ""] = number(0.99)  # of utility one step later
-    trace: Float[Array, ""] = number(0.95)  # how far surprises are traced back (lambda)
-    clip: Float[Array, ""] = number(0.2)  # how far the new policy may leave the old
-    entropy: Float[Array, ""] = number(0.01)  # what keeping options open is worth
-    value_weight: Float[Array, ""] = number(0.5)  # of the critic's error
-    learning_rate: Float[Array, ""] = number(5e-4)
-    updates: Float[Array, ""] = number(1000)  # in the whole training; the rate falls to 0 there
-    anneal: bool = eqx.field(static=True, default=True)
-    lanes: int = eqx.field(static=True, default=128)
-    steps: int = eqx.field(static=True, default=128)  # of every lane between two updates
-    epochs: int = eqx.field(static=True, default=2)
-    minibatches: int = eqx.field(static=True, default=8)
-    segment: int = eqx.field(static=True, default=16)  # steps remembered through, if recurrent
-    largest_step: float = eqx.field(static=True, default=0.5)  # norm the gradient is cut to
+    gamma: Float[Array, ""] = hyperparameter(0.99)  # discount of utility one step later
+    gae_lambda: Float[Array, ""] = hyperparameter(0.95)  # of generalised advantage estimation
+    clip_eps: Float[Array, ""] = hyperparameter(0.2)  # how far the new policy may leave the old
+    entropy_coef: Float[Array, ""] = hyperparameter(0.01)  # weight of the entropy bonus
+    value_coef: Float[Array, ""] = hyperparameter(0.5)  # weight of the critic's error
+    learning_rate: Float[Array, ""] = hyperparameter(5e-4)
+    updates: Float[Array, ""] = hyperparameter(1000)  # in the whole training; set from the steps
+    anneal: bool = eqx.field(static=True, default=True)  # the learning rate, to 0 at the end
+    lanes: int = eqx.field(static=True, default=128)  # parallel environments (num_envs)
+    num_steps: int = eqx.field(static=True, default=128)  # of every lane between two updates
+    epochs: int = eqx.field(static=True, default=2)  # passes over what was played
+    num_minibatches: int = eqx.field(static=True, default=8)
+    bptt_length: int = eqx.field(static=True, default=16)  # steps of gradients, if recurrent
+    max_grad_norm: float = eqx.field(static=True, default=0.5)
     horizon_ends: bool = eqx.field(static=True, default=False)  # True: papers' terminal time limit
-    design: Design = eqx.field(static=True, default=Design())
+    network: NetworkConfig = eqx.field(static=True, default=NetworkConfig())
 
 
-class Learner(eqx.Module):
+class PpoState(eqx.Module):
     """Everything that training goes on from."""
 
     weights: ActorCritic
-    moments: Any
-    memory: Any
-    fresh: Bool[Array, " lanes"]
-    place: Place
+    opt_state: Any
+    memory: Any  # of recurrent cores
+    reset: Bool[Array, " lanes"]  # where an episode begins
+    rollout: RolloutState
     key: Key[Array, ""]
     updates: Int[Array, ""]
 
 
-class Play(eqx.Module):
+class Trajectory(eqx.Module):
     """What was played: axes (time, lane, seat), or (time, segment, lane, seat) in a minibatch."""
 
     view: View
     legal: Bool[Array, "*batch seats actions"]
-    fresh: Bool[Array, "*batch"]
+    reset: Bool[Array, "*batch"]
     memory: Any  # before the step
-    sight: Sight
+    critic_input: CriticInput
     action: Int[Array, "*batch seats"]
-    chance: Float[Array, "*batch seats"]  # logarithm of the action's probability
+    log_prob: Float[Array, "*batch seats"]
     value: Float[Array, "*batch seats"]
 
 
 class PpoTrainer:
     """Trains the first seats of a world, all of them unless `others` sit in the last."""
 
-    per_lane: tuple[str, ...] = ("memory", "fresh", "place")
+    per_lane: tuple[str, ...] = ("memory", "reset", "rollout")
 
     def __init__(
         self,
         env: Environment[Any, Any],
-        ppo: Ppo,
+        config: PpoConfig,
         *,
         params: Any = None,
         others: Sequence[Seat] = (),
         devices: int = 1,
         curriculum: str = "",
     ) -> None:
-        _check(ppo)
+        _check(config)
         self.env = env
         self.params = env.params() if params is None else params
         self.curriculum = Curriculum(env, curriculum)
-        self.first = self.curriculum.at(self.params, jnp.float32(0))
-        self.practice = Practice(env, ppo.lanes // devices, others)
+        self.first_params = self.curriculum.at(self.params, jnp.float32(0))
+        self.worker = RolloutWorker(env, config.lanes // devices, others)
         self.devices = devices
-        self.seats = EachSeat(ppo.design.shared, self.practice.learners)
+        self.seats = PerSeat(config.network.shared, self.worker.learners)
         self.optimiser = optax.chain(
-            optax.clip_by_global_norm(ppo.largest_step), optax.scale_by_adam(eps=1e-5)
+            optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_adam(eps=1e-5)
         )
 
-    def begin(self, key: Key[Array, ""], ppo: Ppo, preference: Preference) -> Learner:
-        """A learner that knows nothing yet."""
-        weights = self._weights(jax.random.fold_in(key, WEIGHTS), ppo.design)
-        moments: Any = self.optimiser.init if ppo.design.shared else jax.vmap(self.optimiser.init)
-        whole = Practice(self.env, ppo.lanes, self.practice.others)
-        lanes, learners = ppo.lanes, self.practice.learners
-        core = weights.core if ppo.design.shared else jax.tree.map(lambda x: x[0], weights.core)
-        return Learner(
+    def begin(self, key: Key[Array, ""], config: PpoConfig, preference: Preference) -> PpoState:
+        """The initial learner state."""
+        weights = self._weights(jax.random.fold_in(key, WEIGHTS), config.network)
+        shared = config.network.shared
+        init: Any = self.optimiser.init if shared else jax.vmap(self.optimiser.init)
+        all_lanes = RolloutWorker(self.env, config.lanes, self.worker.others)
+        core = weights.core if shared else jax.tree.map(lambda x: x[0], weights.core)
+        return PpoState(
             weights=weights,
-            moments=moments(weights),
-            memory=core.begin(lanes, learners),
-            fresh=jnp.ones(lanes, bool),
-            place=whole.begin(jax.random.fold_in(key, LANES), self.first, preference),
+            opt_state=init(weights),
+            memory=core.begin(config.lanes, self.worker.learners),
+            reset=jnp.ones(config.lanes, bool),
+            rollout=all_lanes.begin(jax.random.fold_in(key, LANES), self.first_params, preference),
             key=jax.random.fold_in(key, FIT),
             updates=jnp.int32(0),
         )
 
-    def update(self, learner: Learner, ppo: Ppo, preference: Preference) -> tuple[Learner, Report]:
-        """Plays, then learns from what was played."""
-        learner, play, gains, tally = self.collect(learner, ppo, preference)
-        learner, losses = self.fit(learner, ppo, play, gains)
-        return learner, Report(self._over_devices(tally, jax.lax.psum), losses)
+    def update(
+        self, learner: PpoState, config: PpoConfig, preference: Preference
+    ) -> tuple[PpoState, UpdateReport]:
+        """Collects a rollout, then fits to it."""
+        learner, trajectory, advantages, stats = self.collect(learner, config, preference)
+        learner, metrics = self.fit(learner, config, trajectory, advantages)
+        return learner, UpdateReport(self._over_devices(stats, jax.lax.psum), metrics)
 
     def collect(
-        self, learner: Learner, ppo: Ppo, preference: Preference
-    ) -> tuple[Learner, Play, Float[Array, "time lanes seats"], Tally]:
-        """Plays `steps` steps in every lane; the play, and how much better it went than judged."""
-        weights, practice = learner.weights, self.practice
-        progress = learner.updates / ppo.updates
+        self, learner: PpoState, config: PpoConfig, preference: Preference
+    ) -> tuple[PpoState, Trajectory, Float[Array, "time lanes seats"], EpisodeStats]:
+        """Plays `num_steps` steps in every lane; what was played, and its advantages."""
+        weights, worker = learner.weights, self.worker
+        progress = learner.updates / config.updates
         params = self.curriculum.at(self.params, progress)
 
         def step(carry: Any, _: None) -> Any:
-            place, memory, fresh = carry
-            play, actions, minds, memory = self._choose(weights, ppo, place, memory, fresh)
-            place, outcome = practice.step(place, actions, minds, params, preference, progress)
-            final = self._final_values(weights, ppo, outcome, place, memory, params)
+            rollout, memory, reset = carry
+            now, actions, minds, memory = self._act(weights, config, rollout, memory, reset)
+            rollout, outcome = worker.step(rollout, actions, minds, params, preference, progress)
+            final = self._final_values(weights, config, outcome, rollout, memory, params)
             ended = outcome.terminated | outcome.truncated
-            kept = (play, outcome.utility, outcome.terminated, ended, final, outcome.tally)
-            return (place, memory, ended), kept
+            kept = (now, outcome.utility, outcome.terminated, ended, final, outcome.stats)
+            return (rollout, memory, ended), kept
 
-        carry = (learner.place, learner.memory, learner.fresh)
-        carry, kept = jax.lax.scan(step, carry, None, length=ppo.steps)
-        play, utility, terminated, ended, final, tally = kept
-        last, *_ = self._choose(weights, ppo, *carry)
-        following = jnp.concatenate([play.value[1:], last.value[None]])
-        following = jnp.where(ended[..., None], final, following)
-        over = ended if ppo.horizon_ends else terminated
-        gains = advantages(utility, play.value, following, over, ended, ppo.discount, ppo.trace)
-        learner = eqx.tree_at(lambda x: (x.place, x.memory, x.fresh), learner, carry)
-        return learner, play, gains, jax.tree.map(lambda x: x.sum(0), tally)
+        carry = (learner.rollout, learner.memory, learner.reset)
+        carry, kept = jax.lax.scan(step, carry, None, length=config.num_steps)
+        trajectory, utility, terminated, ended, final, stats = kept
+        last, *_ = self._act(weights, config, *carry)
+        next_value = jnp.concatenate([trajectory.value[1:], last.value[None]])
+        next_value = jnp.where(ended[..., None], final, next_value)
+        over = ended if config.horizon_ends else terminated
+        advantages = gae(
+            utility, trajectory.value, next_value, over, ended, config.gamma, config.gae_lambda
+        )
+        learner = eqx.tree_at(lambda x: (x.rollout, x.memory, x.reset), learner, carry)
+        return learner, trajectory, advantages, jax.tree.map(lambda x: x.sum(0), stats)
 
     def fit(
-        self, learner: Learner, ppo: Ppo, play: Play, gains: Float[Array, "time lanes seats"]
-    ) -> tuple[Learner, dict[str, Float[Array, ""]]]:
-        """Several passes over the play, in minibatches that hold some steps of every lane."""
-        length = 1 if ppo.design.core == "none" else ppo.segment
-        segments = ppo.steps // length
-        batch = jax.tree.map(lambda x: x.reshape(segments, length, *x.shape[1:]), (play, gains))
-        rate = ppo.learning_rate * (1 - learner.updates / ppo.updates if ppo.anneal else 1.0)
+        self,
+        learner: PpoState,
+        config: PpoConfig,
+        trajectory: Trajectory,
+        advantages: Float[Array, "time lanes seats"],
+    ) -> tuple[PpoState, dict[str, Float[Array, ""]]]:
+        """Several epochs over the rollout, in minibatches that hold some steps of every lane."""
+        length = 1 if config.network.core == "none" else config.bptt_length
+        segments = config.num_steps // length
+        batch = jax.tree.map(
+            lambda x: x.reshape(segments, length, *x.shape[1:]), (trajectory, advantages)
+        )
+        remaining = 1 - learner.updates / config.updates if config.anneal else 1.0
+        learning_rate = config.learning_rate * remaining
+        optimise: Any = self.optimiser.update
+        optimise = optimise if config.network.shared else jax.vmap(optimise)
 
         def minibatch(carry: Any, chosen: Int[Array, " some"]) -> Any:
-            weights, moments = carry
+            weights, opt_state = carry
             some = jax.tree.map(lambda x: jnp.moveaxis(x[chosen], 1, 0), batch)
-            (_, losses), slope = jax.value_and_grad(self.loss, has_aux=True)(weights, ppo, *some)
-            slope = self._over_devices(slope, jax.lax.pmean)
-            improve = self.optimiser.update
-            change, moments = (improve if ppo.design.shared else jax.vmap(improve))(slope, moments)
-            weights = jax.tree.map(lambda w, c: w - rate * c, weights, change)
-            return (weights, moments), losses
+            gradient = jax.value_and_grad(self.loss, has_aux=True)
+            (_, metrics), grads = gradient(weights, config, *some)
+            grads = self._over_devices(grads, jax.lax.pmean)
+            direction, opt_state = optimise(grads, opt_state)
+            change = jax.tree.map(lambda d: -(learning_rate * d), direction)
+            return (optax.apply_updates(weights, change), opt_state), metrics
 
         def epoch(carry: Any, key: Any) -> Any:
-            order = jax.random.permutation(key, segments).reshape(ppo.minibatches, -1)
+            order = jax.random.permutation(key, segments).reshape(config.num_minibatches, -1)
             return jax.lax.scan(minibatch, carry, order)
 
-        keys = jax.random.split(jax.random.fold_in(learner.key, learner.updates), ppo.epochs)
-        carry = (learner.weights, learner.moments)
-        (weights, moments), losses = jax.lax.scan(epoch, carry, keys)
+        keys = jax.random.split(jax.random.fold_in(learner.key, learner.updates), config.epochs)
+        carry = (learner.weights, learner.opt_state)
+        (weights, opt_state), metrics = jax.lax.scan(epoch, carry, keys)
         learner = eqx.tree_at(
-            lambda x: (x.weights, x.moments, x.updates),
+            lambda x: (x.weights, x.opt_state, x.updates),
             learner,
-            (weights, moments, learner.updates + 1),
+            (weights, opt_state, learner.updates + 1),
         )
-        return learner, jax.tree.map(lambda x: x.mean(), losses)
+        return learner, jax.tree.map(lambda x: x.mean(), metrics)
 
     def loss(
         self,
         weights: ActorCritic,
-        ppo: Ppo,
-        play: Play,
-        gains: Float[Array, "time segments lanes seats"],
+        config: PpoConfig,
+        trajectory: Trajectory,
+        advantages: Float[Array, "time segments lanes seats"],
     ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
-        """The clipped surrogate, the critic's clipped error and the entropy; and each alone."""
-        memory = jax.tree.map(lambda x: x[0], play.memory)
-        features, _ = self.seats.read(weights, play.view, play.fresh, memory)
-        chances = jax.nn.log_softmax(self.seats.logits(weights, features, play.legal))
-        value = self.seats.worth(weights, features, play.sight)
-        chance = jnp.take_along_axis(chances, play.action[..., None], -1)[..., 0]
-        entropy = -(jnp.exp(chances) * jnp.where(play.legal, chances, 0.0)).sum(-1)
+        """The clipped surrogate, the clipped value error and the entropy; and each alone."""
+        memory = jax.tree.map(lambda x: x[0], trajectory.memory)
+        features, _ = self.seats.read(weights, trajectory.view, trajectory.reset, memory)
+        log_probs = jax.nn.log_softmax(self.seats.logits(weights, features, trajectory.legal))
+        value = self.seats.values(weights, features, trajectory.critic_input)
+        log_prob = jnp.take_along_axis(log_probs, trajectory.action[..., None], -1)[..., 0]
+        entropy = -(jnp.exp(log_probs) * jnp.where(trajectory.legal, log_probs, 0.0)).sum(-1)
 
-        ratio = jnp.exp(chance - play.chance)
-        near = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip)
-        wished = self._normalised(gains, ppo)
-        policy_loss = -jnp.minimum(ratio * wished, near * wished)
+        ratio = jnp.exp(log_prob - trajectory.log_prob)
+        clipped_ratio = jnp.clip(ratio, 1 - config.clip_eps, 1 + config.clip_eps)
+        normalised_advantages = self._normalised(advantages, config)
+        policy_loss = -jnp.minimum(
+            ratio * normalised_advantages, clipped_ratio * normalised_advantages
+        )
 
-        target = gains + play.value
-        held = play.value + jnp.clip(value - play.value, -ppo.clip, ppo.clip)
-        value_loss = jnp.maximum((value - target) ** 2, (held - target) ** 2) / 2
+        target = advantages + trajectory.value
+        moved = jnp.clip(value - trajectory.value, -config.clip_eps, config.clip_eps)
+        clipped_value = trajectory.value + moved
+        value_loss = jnp.maximum((value - target) ** 2, (clipped_value - target) ** 2) / 2
 
-        each = policy_loss + ppo.value_weight * value_loss - ppo.entropy * entropy
-        told = {
+        loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
+        metrics = {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
             "ratio": ratio,
-            "clipped": (jnp.abs(ratio - 1) > ppo.clip).astype(jnp.float32),
-            "kl": ratio - 1 - (chance - play.chance),
+            "clip_fraction": (jnp.abs(ratio - 1) > config.clip_eps).astype(jnp.float32),
+            "approx_kl": ratio - 1 - (log_prob - trajectory.log_prob),
         }
-        told = {name: self._over_devices(x.mean(), jax.lax.pmean) for name, x in told.items()}
-        if ppo.design.shared:
-            return each.mean(), told
-        return each.mean(range(each.ndim - 1)).sum(), told
+        metrics = {name: self._over_devices(x.mean(), jax.lax.pmean) for name, x in metrics.items()}
+        if config.network.shared:
+            return loss.mean(), metrics
+        return loss.mean(range(loss.ndim - 1)).sum(), metrics
 
-    def _choose(
-        self, weights: ActorCritic, ppo: Ppo, place: Place, memory: Any, fresh: Array
-    ) -> tuple[Play, Int[Array, "lanes players"], list[Any], Any]:
+    def _act(
+        self,
+        weights: ActorCritic,
+        config: PpoConfig,
+        rollout: RolloutState,
+        memory: Any,
+        reset: Array,
+    ) -> tuple[Trajectory, Int[Array, "lanes players"], list[Any], Any]:
         """What the learners do, what everybody does, and what all remember then."""
-        learners = self.practice.learners
-        view, legal = _first(place.view, learners), place.legal[:, :learners]
-        features, after = self._read(weights, view, fresh, memory)
+        learners = self.worker.learners
+        view, legal = _first_seats(rollout.view, learners), rollout.legal[:, :learners]
+        features, after = self._read(weights, view, reset, memory)
         logits = self.seats.logits(weights, features, legal)
-        action = drawn(self.practice.words(place), logits)
-        actions, minds = self.practice.complete(place, action)
-        sight = self._sight(ppo, place.view, place.lanes.state, actions)
-        chances = jax.nn.log_softmax(logits)
-        play = Play(
+        action = sample_actions(self.worker.bits(rollout), logits)
+        actions, minds = self.worker.with_frozen(rollout, action)
+        critic_input = self._critic_input(config, rollout.view, rollout.lanes.state, actions)
+        log_probs = jax.nn.log_softmax(logits)
+        now = Trajectory(
             view=view,
             legal=legal,
-            fresh=fresh,
+            reset=reset,
             memory=memory,
-            sight=sight,
+            critic_input=critic_input,
             action=action,
-            chance=jnp.take_along_axis(chances, action[..., None], -1)[..., 0],
-            value=self.seats.worth(weights, features, sight),
+            log_prob=jnp.take_along_axis(log_probs, action[..., None], -1)[..., 0],
+            value=self.seats.values(weights, features, critic_input),
         )
-        return play, actions, minds, after
+        return now, actions, minds, after
 
     def _final_values(
         self,
         weights: ActorCritic,
-        ppo: Ppo,
-        outcome: Outcome,
-        place: Place,
+        config: PpoConfig,
+        outcome: StepOutcome,
+        rollout: RolloutState,
         memory: Any,
         params: Any,
     ) -> Float[Array, "lanes seats"]:
-        """What the last moment of the episodes that ended was worth; 0 where no lane ended."""
-        learners = self.practice.learners
+        """The value of the last view of the episodes that ended; 0 where no lane ended."""
+        learners = self.worker.learners
         ended = outcome.terminated | outcome.truncated
 
-        def judged() -> Float[Array, "lanes seats"]:
-            view = _first(outcome.final_view, learners)
+        def values() -> Float[Array, "lanes seats"]:
+            view = _first_seats(outcome.final_view, learners)
             features, _ = self._read(weights, view, jnp.zeros_like(ended), memory)
-            legal = self.practice.legal(outcome.final_state, params)
+            legal = self.worker.legal(outcome.final_state, params)
             logits = self.seats.logits(weights, features, legal[:, :learners])
-            would = drawn(self.practice.words(place), logits)
+            would = sample_actions(self.worker.bits(rollout), logits)
             stay = jnp.zeros((len(ended), self.env.players - learners), would.dtype)
             actions = jnp.concatenate([would, stay], 1)
-            sight = self._sight(ppo, outcome.final_view, outcome.final_state, actions)
-            return self.seats.worth(weights, features, sight)
+            seen = self._critic_input(config, outcome.final_view, outcome.final_state, actions)
+            return self.seats.values(weights, features, seen)
 
         nothing = jnp.zeros((len(ended), learners))
-        return jax.lax.cond(ended.any(), judged, lambda: nothing)
+        return jax.lax.cond(ended.any(), values, lambda: nothing)
 
     def _read(
-        self, weights: ActorCritic, view: View, fresh: Bool[Array, " lanes"], memory: Any
+        self, weights: ActorCritic, view: View, reset: Bool[Array, " lanes"], memory: Any
     ) -> tuple[Float[Array, "lanes seats features"], Any]:
         """One step of reading."""
         view = jax.tree.map(lambda x: x[None], view)
-        features, memory = self.seats.read(weights, view, fresh[None], memory)
+        features, memory = self.seats.read(weights, view, reset[None], memory)
         return features[0], memory
 
-    def _sight(
-        self, ppo: Ppo, view: View, state: Any, actions: Int[Array, "lanes players"]
-    ) -> Sight:
-        sees = ppo.design.critic_sees
-        return Sight(
+    def _critic_input(
+        self, config: PpoConfig, view: View, state: Any, actions: Int[Array, "lanes players"]
+    ) -> CriticInput:
+        sees = config.network.critic_sees
+        return CriticInput(
             view=view if sees == "views" else None,
-            facts=jax.vmap(facts)(state) if sees.startswith("state") else None,
+            features=jax.vmap(state_features)(state) if sees.startswith("state") else None,
             actions=actions if sees == "state+others_actions" else None,
         )
 
     def _normalised(
-        self, gains: Float[Array, "*batch seats"], ppo: Ppo
+        self, advantages: Float[Array, "*batch seats"], config: PpoConfig
     ) -> Float[Array, "*batch seats"]:
-        """Gains with mean 0 and deviation 1, over all who share weights."""
-        axes = tuple(range(gains.ndim - (0 if ppo.design.shared else 1)))
-        mean = self._over_devices(gains.mean(axes, keepdims=True), jax.lax.pmean)
-        spread = self._over_devices(((gains - mean) ** 2).mean(axes, keepdims=True), jax.lax.pmean)
-        return (gains - mean) / jnp.sqrt(spread + 1e-8)
+        """Advantages with mean 0 and deviation 1, over all who share weights."""
+        axes = tuple(range(advantages.ndim - (0 if config.network.shared else 1)))
+        mean = self._over_devices(advantages.mean(axes, keepdims=True), jax.lax.pmean)
+        variance = ((advantages - mean) ** 2).mean(axes, keepdims=True)
+        variance = self._over_devices(variance, jax.lax.pmean)
+        return (advantages - mean) / jnp.sqrt(variance + 1e-8)
 
-    def _weights(self, key: Key[Array, ""], design: Design) -> ActorCritic:
+    def _weights(self, key: Key[Array, ""], network: NetworkConfig) -> ActorCritic:
         env = self.env
         state = jax.eval_shape(env.reset, key, self.params)
-        known = jax.eval_shape(facts, state).shape[0]
+        known = jax.eval_shape(state_features, state).shape[0]
 
         def new(key: Key[Array, ""]) -> ActorCritic:
-            return actor_critic(key, design, env.view_spec, env.players, len(env.actions), known)
+            return actor_critic(key, network, env.view_spec, env.players, len(env.actions), known)
 
-        if design.shared:
+        if network.shared:
             return new(key)
-        return jax.vmap(new)(jax.random.split(key, self.practice.learners))
+        return jax.vmap(new)(jax.random.split(key, self.worker.learners))
 
     def _over_devices(self, tree: Any, reduce: Any) -> Any:
         return reduce(tree, "lanes") if self.devices > 1 else tree
 
 
-def _check(ppo: Ppo) -> None:
-    length = 1 if ppo.design.core == "none" else ppo.segment
-    counts = (ppo.lanes, ppo.steps, ppo.epochs, ppo.minibatches, ppo.segment)
-    if min(counts) < 1 or ppo.steps % (length * ppo.minibatches):
+def _check(config: PpoConfig) -> None:
+    length = 1 if config.network.core == "none" else config.bptt_length
+    names = ("lanes", "num_steps", "epochs", "num_minibatches", "bptt_length")
+    counts = {name: getattr(config, name) for name in names}
+    if min(counts.values()) < 1 or config.num_steps % (length * config.num_minibatches):
+        given = ", ".join(f"{name}={count}" for name, count in counts.items())
         raise BadArgument(
-            "lanes, steps, epochs, minibatches and segment are 1 or more, and minibatches (times "
-            f"segment, if recurrent) divides steps; given {counts}"
+            f"{', '.join(names)} are 1 or more, and num_minibatches (times bptt_length, if "
+            f"recurrent) divides num_steps; given {given}"
         )
 
 
-def _first(view: View, learners: int) -> View:
-    """What the first seats see."""
+def _first_seats(view: View, learners: int) -> View:
+    """What the learners see."""
     return jax.tree.map(lambda x: x[:, :learners], view)

@@ -17,20 +17,27 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.learning.curriculum import Curriculum
-from sociarium.learning.practice import Outcome, Place, Practice, Report, Tally, number
 from sociarium.learning.preferences import Preference
-from sociarium.learning.replay import (
-    Replay,
-    Rows,
-    Windows,
-    corrections,
-    folded,
+from sociarium.learning.replay_buffer import (
+    NStepBatch,
+    ReplayBuffer,
+    ReplayRows,
+    importance_weights,
+    n_step_batch,
     priorities,
 )
+from sociarium.learning.rollout_worker import (
+    EpisodeStats,
+    RolloutState,
+    RolloutWorker,
+    StepOutcome,
+    UpdateReport,
+    hyperparameter,
+)
 from sociarium.mechanics.layout import merged
-from sociarium.networks.actor_critic import drawn
+from sociarium.networks.actor_critic import sample_actions
 from sociarium.networks.graphs import seat_axes
-from sociarium.networks.q_values import Noises, QDesign, QValues, best, q_values
+from sociarium.networks.q_values import Noises, QNetworkConfig, QValues, greedy_actions, q_values
 from sociarium.players.roster import Seat
 
 WEIGHTS, FIT, LANES = 0, 1, 2  # streams of a learner's key
@@ -39,22 +46,22 @@ MIXINGS = ("none", "sum")
 Losses = dict[str, Float[Array, ""]]
 
 
-class Rainbow(eqx.Module):
-    """The numbers of the algorithm; steps are those of lanes, in which all seats act at once."""
+class RainbowConfig(eqx.Module):
+    """The hyperparameters; steps are those of lanes, in which all seats act at once."""
 
-    discount: Float[Array, ""] = number(0.99)  # of utility one step later
-    low: Float[Array, ""] = number(-10)  # least return that a distribution can hold
-    high: Float[Array, ""] = number(10)  # and the greatest
-    learning_rate: Float[Array, ""] = number(2.5e-4)
-    priority_power: Float[Array, ""] = number(0.5)  # how much surprise decides what is replayed
-    correction: Float[Array, ""] = number(0.4)  # how much of that is made up for; 1 at the end
-    spread: Float[Array, ""] = number(0.5)  # of noisy weights at the start
-    random_first: Float[Array, ""] = number(1.0)  # share of random actions if there is no noise
-    random_last: Float[Array, ""] = number(0.02)  # and where it has fallen to
-    random_until: Float[Array, ""] = number(0.1)  # when this share of training is done
-    updates: Float[Array, ""] = number(1000)  # in the whole training
-    target_every: Float[Array, ""] = number(10)  # updates between two moves of the target
-    warm_up: Float[Array, ""] = number(10_000)  # steps played before anything is learned
+    gamma: Float[Array, ""] = hyperparameter(0.99)  # discount of utility one step later
+    v_min: Float[Array, ""] = hyperparameter(-10)  # least return that a distribution can hold
+    v_max: Float[Array, ""] = hyperparameter(10)  # and the greatest
+    learning_rate: Float[Array, ""] = hyperparameter(2.5e-4)
+    priority_exponent: Float[Array, ""] = hyperparameter(0.5)  # of TD errors in what is replayed
+    is_beta: Float[Array, ""] = hyperparameter(0.4)  # importance sampling exponent; 1 at the end
+    sigma: Float[Array, ""] = hyperparameter(0.5)  # of noisy weights at the start
+    epsilon_start: Float[Array, ""] = hyperparameter(1.0)  # random actions, where nothing is noisy
+    epsilon_end: Float[Array, ""] = hyperparameter(0.02)  # and where their share has fallen to
+    epsilon_until: Float[Array, ""] = hyperparameter(0.1)  # when this share of training is done
+    updates: Float[Array, ""] = hyperparameter(1000)  # in the whole training; set from the steps
+    target_update_interval: Float[Array, ""] = hyperparameter(10)  # in updates
+    learning_starts: Float[Array, ""] = hyperparameter(10_000)  # steps played before any gradient
     double: bool = eqx.field(static=True, default=True)
     dueling: bool = eqx.field(static=True, default=True)
     distributional: bool = eqx.field(static=True, default=True)
@@ -63,31 +70,31 @@ class Rainbow(eqx.Module):
     n_step: int = eqx.field(static=True, default=3)
     atoms: int = eqx.field(static=True, default=51)  # returns that a distribution tells apart
     mixing: Literal["none", "sum"] = eqx.field(static=True, default="none")
-    lanes: int = eqx.field(static=True, default=64)
-    steps: int = eqx.field(static=True, default=16)  # of every lane between two updates
-    fits: int = eqx.field(static=True, default=16)  # batches in an update
-    batch: int = eqx.field(static=True, default=256)  # steps in a batch
-    capacity: int = eqx.field(static=True, default=50_000)  # steps that are kept
-    largest_step: float = eqx.field(static=True, default=10.0)  # norm the gradient is cut to
+    lanes: int = eqx.field(static=True, default=64)  # parallel environments (num_envs)
+    num_steps: int = eqx.field(static=True, default=16)  # of every lane between two updates
+    gradient_steps: int = eqx.field(static=True, default=16)  # in an update
+    batch_size: int = eqx.field(static=True, default=256)  # steps in a batch
+    buffer_size: int = eqx.field(static=True, default=50_000)  # steps that are kept
+    max_grad_norm: float = eqx.field(static=True, default=10.0)
     horizon_ends: bool = eqx.field(static=True, default=False)  # True: papers' terminal time limit
     torso: Literal["lean", "paper"] = eqx.field(static=True, default="lean")
     shared: bool = eqx.field(static=True, default=True)  # one set of weights for all seats
 
     @property
-    def design(self) -> QDesign:
+    def network(self) -> QNetworkConfig:
         """What fixes the shape of the network."""
         atoms = self.atoms if self.distributional else 0
-        return QDesign(self.torso, self.dueling, self.noisy, atoms, self.shared)
+        return QNetworkConfig(self.torso, self.dueling, self.noisy, atoms, self.shared)
 
 
-class Learner(eqx.Module):
+class RainbowState(eqx.Module):
     """Everything that training goes on from."""
 
     weights: QValues
     target: QValues
-    moments: Any
+    opt_state: Any
     replay: Any
-    place: Place
+    rollout: RolloutState
     key: Key[Array, ""]
     updates: Int[Array, ""]
 
@@ -103,189 +110,205 @@ class RainbowTrainer:
     def __init__(
         self,
         env: Environment[Any, Any],
-        rainbow: Rainbow,
+        config: RainbowConfig,
         *,
         params: Any = None,
         others: Sequence[Seat] = (),
         devices: int = 1,
         curriculum: str = "",
     ) -> None:
-        _check(rainbow, devices)
+        _check(config, devices)
         self.env = env
         self.params = env.params() if params is None else params
         self.curriculum = Curriculum(env, curriculum)
-        self.first = self.curriculum.at(self.params, jnp.float32(0))
-        self.devices, self.shared = devices, rainbow.shared
-        self.practice = Practice(env, rainbow.lanes // devices, others)
-        kept = rainbow.capacity // rainbow.lanes
-        self.replay = Replay(self.practice.n, kept, rainbow.n_step, rainbow.batch // devices)
+        self.first_params = self.curriculum.at(self.params, jnp.float32(0))
+        self.devices, self.shared = devices, config.shared
+        self.worker = RolloutWorker(env, config.lanes // devices, others)
+        kept = config.buffer_size // config.lanes
+        self.replay = ReplayBuffer(self.worker.n, kept, config.n_step, config.batch_size // devices)
         self.optimiser = optax.chain(
-            optax.clip_by_global_norm(rainbow.largest_step), optax.scale_by_adam(eps=1.5e-4)
+            optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_adam(eps=1.5e-4)
         )
 
-    def begin(self, key: Key[Array, ""], rainbow: Rainbow, preference: Preference) -> Learner:
-        """A learner that knows nothing yet."""
-        weights = self._weights(jax.random.fold_in(key, WEIGHTS), rainbow)
-        moments: Any = self.optimiser.init if rainbow.shared else jax.vmap(self.optimiser.init)
-        whole = Practice(self.env, rainbow.lanes, self.practice.others)
-        place = whole.begin(jax.random.fold_in(key, LANES), self.first, preference)
-        memory = self.replay.begin(self._blank_row(place))
-        return Learner(
+    def begin(
+        self, key: Key[Array, ""], config: RainbowConfig, preference: Preference
+    ) -> RainbowState:
+        """The initial learner state."""
+        weights = self._weights(jax.random.fold_in(key, WEIGHTS), config)
+        init: Any = self.optimiser.init if config.shared else jax.vmap(self.optimiser.init)
+        whole = RolloutWorker(self.env, config.lanes, self.worker.others)
+        rollout = whole.begin(jax.random.fold_in(key, LANES), self.first_params, preference)
+        buffer = self.replay.begin(self._blank_row(rollout))
+        return RainbowState(
             weights=weights,
             target=jax.tree.map(jnp.copy, weights),
-            moments=moments(weights),
-            replay=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.devices, *x.shape)), memory),
-            place=place,
+            opt_state=init(weights),
+            replay=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.devices, *x.shape)), buffer),
+            rollout=rollout,
             key=jax.random.fold_in(key, FIT),
             updates=jnp.int32(0),
         )
 
     def update(
-        self, learner: Learner, rainbow: Rainbow, preference: Preference
-    ) -> tuple[Learner, Report]:
+        self, learner: RainbowState, config: RainbowConfig, preference: Preference
+    ) -> tuple[RainbowState, UpdateReport]:
         """Plays, then learns from what is replayed."""
         k_play, k_fit = jax.random.split(jax.random.fold_in(learner.key, learner.updates))
-        memory = jax.tree.map(lambda x: x[0], learner.replay)
-        place, rows, tally = self.play(k_play, learner, rainbow, preference)
-        memory = self.replay.add(memory, rows)
-        weights, moments, memory, losses = self.fit(k_fit, learner, memory, rainbow)
+        buffer = jax.tree.map(lambda x: x[0], learner.replay)
+        rollout, rows, stats = self.collect(k_play, learner, config, preference)
+        buffer = self.replay.add(buffer, rows)
+        weights, opt_state, buffer, losses = self.fit(k_fit, learner, buffer, config)
         updates = learner.updates + 1
-        moves = updates % rainbow.target_every == 0
-        return Learner(
+        moves = updates % config.target_update_interval == 0
+        return RainbowState(
             weights=weights,
             target=jax.tree.map(lambda w, t: jnp.where(moves, w, t), weights, learner.target),
-            moments=moments,
-            replay=jax.tree.map(lambda x: x[None], memory),
-            place=place,
+            opt_state=opt_state,
+            replay=jax.tree.map(lambda x: x[None], buffer),
+            rollout=rollout,
             key=learner.key,
             updates=updates,
-        ), Report(self._over_devices(tally, jax.lax.psum), losses)
+        ), UpdateReport(self._over_devices(stats, jax.lax.psum), losses)
 
-    def play(
-        self, key: Key[Array, ""], learner: Learner, rainbow: Rainbow, preference: Preference
-    ) -> tuple[Place, Rows, Tally]:
-        """Plays `steps` steps in every lane; rows are (time, lane, ...)."""
-        progress = learner.updates / rainbow.updates
+    def collect(
+        self,
+        key: Key[Array, ""],
+        learner: RainbowState,
+        config: RainbowConfig,
+        preference: Preference,
+    ) -> tuple[RolloutState, ReplayRows, EpisodeStats]:
+        """Plays `num_steps` steps in every lane; rows are (time, lane, ...)."""
+        progress = learner.updates / config.updates
         params = self.curriculum.at(self.params, progress)
 
-        def step(place: Place, _: None) -> Any:
-            seen = self._seen(place.view)
-            action = self._choose(key, learner.weights, rainbow, place, progress)
-            actions, minds = self.practice.complete(place, action)
-            place, outcome = self.practice.step(place, actions, minds, params, preference, progress)
-            return place, (self._row(seen, action, outcome, place, params), outcome.tally)
+        def step(rollout: RolloutState, _: None) -> Any:
+            seen = self._seen(rollout.view)
+            action = self._choose(key, learner.weights, config, rollout, progress)
+            actions, minds = self.worker.with_frozen(rollout, action)
+            rollout, outcome = self.worker.step(
+                rollout, actions, minds, params, preference, progress
+            )
+            return rollout, (self._row(seen, action, outcome, rollout, params), outcome.stats)
 
-        place, (rows, tally) = jax.lax.scan(step, learner.place, None, length=rainbow.steps)
-        return place, rows, jax.tree.map(lambda x: x.sum(0), tally)
+        rollout, (rows, stats) = jax.lax.scan(step, learner.rollout, None, length=config.num_steps)
+        return rollout, rows, jax.tree.map(lambda x: x.sum(0), stats)
 
     def fit(
-        self, key: Key[Array, ""], learner: Learner, memory: Any, rainbow: Rainbow
+        self, key: Key[Array, ""], learner: RainbowState, buffer: Any, config: RainbowConfig
     ) -> tuple[QValues, Any, Any, Losses]:
-        """Better weights, their moments, the replay with new priorities, and what the errors were.
+        """Better weights, the optimiser's state, the replay with new priorities, and the errors.
 
         Nothing changes while warming up.
         """
-        power = self._correction(rainbow, learner.updates)
+        beta = self._is_beta(config, learner.updates)
 
-        def improve(carry: Any, key: Key[Array, ""]) -> Any:
-            weights, moments, memory = carry
+        optimise: Any = self.optimiser.update
+        optimise = optimise if config.shared else jax.vmap(optimise)
+
+        def gradient_step(carry: Any, key: Key[Array, ""]) -> Any:
+            weights, opt_state, buffer = carry
             k_sample, k_noise = jax.random.split(key)
-            sample = self.replay.sample(memory, k_sample)
-            windows = folded(sample.rows, rainbow.discount, rainbow.horizon_ends)
-            least = jnp.where(sample.chance > 0, sample.chance, jnp.inf).min()
-            weight = corrections(sample.chance, self._over_devices(least, jax.lax.pmin), power)
-            slope, (surprise, told) = jax.grad(self.loss, has_aux=True)(
-                weights, learner.target, rainbow, windows, weight, k_noise
+            sample = self.replay.sample(buffer, k_sample)
+            windows = n_step_batch(sample.rows, config.gamma, config.horizon_ends)
+            smallest = jnp.where(sample.probability > 0, sample.probability, jnp.inf).min()
+            smallest = self._over_devices(smallest, jax.lax.pmin)
+            weight = importance_weights(sample.probability, smallest, beta)
+            grads, (td_error, metrics) = jax.grad(self.loss, has_aux=True)(
+                weights, learner.target, config, windows, weight, k_noise
             )
-            slope = self._over_devices(slope, jax.lax.pmean)
-            better = self.optimiser.update
-            change, moments = (better if rainbow.shared else jax.vmap(better))(slope, moments)
-            weights = jax.tree.map(lambda w, c: w - rainbow.learning_rate * c, weights, change)
-            if rainbow.prioritised:
-                priority = priorities(surprise, rainbow.priority_power)
-                memory = self.replay.ranked(memory, sample, priority)
-            return (weights, moments, memory), told
+            grads = self._over_devices(grads, jax.lax.pmean)
+            direction, opt_state = optimise(grads, opt_state)
+            change = jax.tree.map(lambda d: -(config.learning_rate * d), direction)
+            weights = optax.apply_updates(weights, change)
+            if config.prioritised:
+                priority = priorities(td_error, config.priority_exponent)
+                buffer = self.replay.with_priorities(buffer, sample, priority)
+            return (weights, opt_state, buffer), metrics
 
         if self.devices > 1:
             key = jax.random.fold_in(key, jax.lax.axis_index("lanes"))
-        begin = learner.weights, learner.moments, memory
-        keys = jax.random.split(key, rainbow.fits)
-        blank = jax.eval_shape(improve, begin, keys[0])[1]
+        begin = learner.weights, learner.opt_state, buffer
+        keys = jax.random.split(key, config.gradient_steps)
+        blank = jax.eval_shape(gradient_step, begin, keys[0])[1]
 
         def idle() -> Any:
-            return begin, {name: jnp.zeros(rainbow.fits) for name in blank}
+            return begin, {name: jnp.zeros(config.gradient_steps) for name in blank}
 
-        played = self.replay.played(memory)
-        ready = (played >= rainbow.n_step) & (played * float(rainbow.lanes) >= rainbow.warm_up)
-        carry, told = jax.lax.cond(ready, lambda: jax.lax.scan(improve, begin, keys), idle)
-        told = {name: x.mean() for name, x in told.items()}
-        return *carry, self._over_devices(told, jax.lax.pmean)
+        steps_added = self.replay.steps_added(buffer)
+        ready = (steps_added >= config.n_step) & (
+            steps_added * float(config.lanes) >= config.learning_starts
+        )
+        carry, metrics = jax.lax.cond(ready, lambda: jax.lax.scan(gradient_step, begin, keys), idle)
+        metrics = {name: x.mean() for name, x in metrics.items()}
+        return *carry, self._over_devices(metrics, jax.lax.pmean)
 
     def loss(
         self,
         weights: QValues,
         target: QValues,
-        rainbow: Rainbow,
-        windows: Windows,
+        config: RainbowConfig,
+        windows: NStepBatch,
         weight: Float[Array, " batch"],
         key: Key[Array, ""],
     ) -> tuple[Float[Array, ""], tuple[Float[Array, " batch"], Losses]]:
-        """The weighted error of the values, with each window's surprise and what to tell."""
-        noise = self._noise(weights, jax.random.split(key, (3, 1, self.practice.learners)))
+        """The weighted error of the values, with each window's TD error and what to report."""
+        noise = self._noise(weights, jax.random.split(key, (3, 1, self.worker.learners)))
         of_now, of_choice, of_later = (jax.tree.map(lambda x, k=k: x[k], noise) for k in range(3))
-        answer, known = self._judge(weights, windows.seen, of_now)
-        later, worth = self._judge(target, windows.after, of_later)
-        if rainbow.double:
-            _, worth = self._judge(weights, windows.after, of_choice)
-        now, then = of(answer, windows.action), of(later, best(worth, windows.legal))
-        reach = jnp.broadcast_to(windows.reach[:, None], windows.gain.shape)
-        if rainbow.distributional:
-            wished = projected(jax.nn.softmax(then), windows.gain, reach, support(rainbow))
-            error = surprise = divergence(jax.lax.stop_gradient(wished), now)
+        answer, known = self._evaluate(weights, windows.seen, of_now)
+        later, values = self._evaluate(target, windows.after, of_later)
+        if config.double:
+            _, values = self._evaluate(weights, windows.after, of_choice)
+        now, then = of(answer, windows.action), of(later, greedy_actions(values, windows.legal))
+        discounts = jnp.broadcast_to(windows.discount[:, None], windows.n_step_return.shape)
+        if config.distributional:
+            target_value = project(
+                jax.nn.softmax(then), windows.n_step_return, discounts, support(config)
+            )
+            error = td_error = divergence(jax.lax.stop_gradient(target_value), now)
         else:
-            wished = jax.lax.stop_gradient(windows.gain + reach * then[..., 0])
-            off = now[..., 0] - wished
-            off = off.sum(1, keepdims=True) if rainbow.mixing == "sum" else off
-            error, surprise = optax.huber_loss(off), jnp.abs(off)
+            target_value = jax.lax.stop_gradient(windows.n_step_return + discounts * then[..., 0])
+            off = now[..., 0] - target_value
+            off = off.sum(1, keepdims=True) if config.mixing == "sum" else off
+            error, td_error = optax.huber_loss(off), jnp.abs(off)
         done = jnp.take_along_axis(known, windows.action[..., None], -1)
         each = weight[:, None] * error
-        told = {"loss": each.mean(), "surprise": surprise.mean(), "worth": done.mean()}
-        total = each.mean() if rainbow.shared else each.mean(0).sum()
-        return total, (surprise.mean(1), told)
+        metrics = {"loss": each.mean(), "td_error": td_error.mean(), "q_value": done.mean()}
+        total = each.mean() if config.shared else each.mean(0).sum()
+        return total, (td_error.mean(1), metrics)
 
     def _choose(
         self,
         key: Key[Array, ""],
         weights: QValues,
-        rainbow: Rainbow,
-        place: Place,
+        config: RainbowConfig,
+        rollout: RolloutState,
         progress: Float[Array, ""],
     ) -> Int[Array, "lanes learners"]:
         """The best under noise of each learner's own, or the best with a share of random ones."""
-        words = self.practice.words(place)
-        legal = place.legal[:, : self.practice.learners]
-        keys = jax.vmap(jax.vmap(lambda word: jax.random.fold_in(key, word)))(words)
+        bits = self.worker.bits(rollout)
+        legal = rollout.legal[:, : self.worker.learners]
+        keys = jax.vmap(jax.vmap(lambda drawn: jax.random.fold_in(key, drawn)))(bits)
         noise = self._noise(weights, keys)
-        _, worth = self._judge(weights, self._seen(place.view), noise)
-        choice = best(worth, legal)
-        if rainbow.noisy:
+        _, values = self._evaluate(weights, self._seen(rollout.view), noise)
+        choice = greedy_actions(values, legal)
+        if config.noisy:
             return choice
-        fallen = jnp.minimum(progress / rainbow.random_until, 1.0)
-        share = rainbow.random_first + (rainbow.random_last - rainbow.random_first) * fallen
-        return drawn(words, jnp.log(mostly(choice, legal, share)))
+        fallen = jnp.minimum(progress / config.epsilon_until, 1.0)
+        epsilon = config.epsilon_start + (config.epsilon_end - config.epsilon_start) * fallen
+        return sample_actions(bits, jnp.log(epsilon_greedy(choice, legal, epsilon)))
 
-    def _judge(
+    def _evaluate(
         self, weights: QValues, seen: View, noise: Noises
     ) -> tuple[Float[Array, "batch seats actions atoms"], Float[Array, "batch seats actions"]]:
-        """What actions are worth, as the network answers and in the mean."""
+        """The values of all actions, as the network answers and as expected returns."""
 
-        def judged(weights: QValues, seen: View, noise: Noises) -> Any:
+        def evaluated(weights: QValues, seen: View, noise: Noises) -> Any:
             answer = weights(seen, noise)
-            return answer, weights.worth(answer)
+            return answer, weights.expected_values(answer)
 
         if self.shared:
-            return judged(weights, seen, noise)
-        return jax.vmap(judged, (0, seat_axes(seen), -2), (-3, -2))(weights, seen, noise)
+            return evaluated(weights, seen, noise)
+        return jax.vmap(evaluated, (0, seat_axes(seen), -2), (-3, -2))(weights, seen, noise)
 
     def _noise(self, weights: QValues, keys: Key[Array, "*batch seats"]) -> Noises:
         """A draw for each key."""
@@ -298,24 +321,24 @@ class RainbowTrainer:
         self,
         seen: View,
         action: Int[Array, "lanes learners"],
-        outcome: Outcome,
-        place: Place,
+        outcome: StepOutcome,
+        rollout: RolloutState,
         params: Any,
-    ) -> Rows:
+    ) -> ReplayRows:
         """A step with what came after it: the final view where the episode ended there."""
-        learners = self.practice.learners
+        learners = self.worker.learners
         ended = outcome.terminated | outcome.truncated
 
         def final() -> tuple[View, Bool[Array, "lanes players actions"]]:
-            legal = self.practice.legal(outcome.final_state, params)
-            now = self._seen(place.view), place.legal
+            legal = self.worker.legal(outcome.final_state, params)
+            now = self._seen(rollout.view), rollout.legal
             then = self._seen(outcome.final_view), legal
             return merged(ended, then, now)
 
         after, legal = jax.lax.cond(
-            ended.any(), final, lambda: (self._seen(place.view), place.legal)
+            ended.any(), final, lambda: (self._seen(rollout.view), rollout.legal)
         )
-        return Rows(
+        return ReplayRows(
             seen=seen,
             action=action,
             utility=outcome.utility,
@@ -326,74 +349,74 @@ class RainbowTrainer:
         )
 
     def _seen(self, view: View) -> View:
-        return jax.tree.map(lambda x: x[:, : self.practice.learners], view)
+        return jax.tree.map(lambda x: x[:, : self.worker.learners], view)
 
-    def _correction(self, rainbow: Rainbow, updates: Int[Array, ""]) -> Float[Array, ""]:
-        done = jnp.minimum(updates / rainbow.updates, 1.0)
-        return rainbow.correction + (1 - rainbow.correction) * done
+    def _is_beta(self, config: RainbowConfig, updates: Int[Array, ""]) -> Float[Array, ""]:
+        done = jnp.minimum(updates / config.updates, 1.0)
+        return config.is_beta + (1 - config.is_beta) * done
 
     def _over_devices(self, tree: Any, reduce: Any) -> Any:
         return reduce(tree, "lanes") if self.devices > 1 else tree
 
-    def _blank_row(self, place: Place) -> Rows:
+    def _blank_row(self, rollout: RolloutState) -> ReplayRows:
         """A step of one lane in which nothing happened."""
-        seen = jax.tree.map(lambda x: x[0], self._seen(place.view))
-        learners = self.practice.learners
-        return Rows(
+        seen = jax.tree.map(lambda x: x[0], self._seen(rollout.view))
+        learners = self.worker.learners
+        return ReplayRows(
             seen=seen,
             action=jnp.zeros(learners, jnp.int32),
             utility=jnp.zeros(learners),
             terminated=jnp.bool_(False),
             ended=jnp.bool_(False),
             after=seen,
-            legal=place.legal[0, :learners],
+            legal=rollout.legal[0, :learners],
         )
 
-    def _weights(self, key: Key[Array, ""], rainbow: Rainbow) -> QValues:
+    def _weights(self, key: Key[Array, ""], config: RainbowConfig) -> QValues:
         def new(key: Key[Array, ""]) -> QValues:
             return q_values(
                 key,
-                rainbow.design,
+                config.network,
                 self.env.view_spec,
                 len(self.env.actions),
-                rainbow.low,
-                rainbow.high,
-                rainbow.spread,
+                config.v_min,
+                config.v_max,
+                config.sigma,
             )
 
         if self.shared:
             return new(key)
-        return jax.vmap(new)(jax.random.split(key, self.practice.learners))
+        return jax.vmap(new)(jax.random.split(key, self.worker.learners))
 
 
-def support(rainbow: Rainbow) -> Float[Array, " atoms"]:
+def support(config: RainbowConfig) -> Float[Array, " atoms"]:
     """The returns that a distribution tells apart, evenly spaced."""
-    return rainbow.low + (rainbow.high - rainbow.low) * jnp.linspace(0, 1, rainbow.atoms)
+    return config.v_min + (config.v_max - config.v_min) * jnp.linspace(0, 1, config.atoms)
 
 
-def projected(
-    chances: Float[Array, "*batch atoms"],
-    gain: Float[Array, "*batch"],
-    reach: Float[Array, "*batch"],
+def project(
+    probabilities: Float[Array, "*batch atoms"],
+    returns: Float[Array, "*batch"],
+    discounts: Float[Array, "*batch"],
     support: Float[Array, " atoms"],
 ) -> Float[Array, "*batch atoms"]:
-    """The distribution of `gain + reach * return` on the same support.
+    """The distribution of `returns + discounts * return` on the same support.
 
     A return between two of the support is shared between them by nearness; those beyond its ends
     count as the ends (Bellemare et al., 2017, algorithm 1).
     """
-    atoms = support.reshape((1,) * gain.ndim + (-1,))
-    moved = jnp.clip(gain[..., None] + reach[..., None] * atoms, support[0], support[-1])
+    atoms = support.reshape((1,) * returns.ndim + (-1,))
+    moved = jnp.clip(returns[..., None] + discounts[..., None] * atoms, support[0], support[-1])
     apart = jnp.abs(moved[..., None] - atoms[..., None, :]) / (support[1] - support[0])
-    return (chances[..., None] * jnp.clip(1 - apart, 0, 1)).sum(-2)
+    return (probabilities[..., None] * jnp.clip(1 - apart, 0, 1)).sum(-2)
 
 
 def divergence(
-    wished: Float[Array, "*batch atoms"], logits: Float[Array, "*batch atoms"]
+    target: Float[Array, "*batch atoms"], logits: Float[Array, "*batch atoms"]
 ) -> Float[Array, "*batch"]:
-    """How far a distribution is from the wished one (Kullback and Leibler)."""
-    surplus = jax.scipy.special.xlogy(wished, wished) - wished * jax.nn.log_softmax(logits)
-    return surplus.sum(-1)
+    """The Kullback-Leibler divergence of a distribution from its target."""
+    log_target = jax.scipy.special.xlogy(target, target)
+    return (log_target - target * jax.nn.log_softmax(logits)).sum(-1)
 
 
 def of(
@@ -403,34 +426,34 @@ def of(
     return jnp.take_along_axis(answer, action[..., None, None], -2)[..., 0, :]
 
 
-def mostly(
-    choice: Int[Array, "*batch"], legal: Bool[Array, "*batch actions"], share: Float[Array, ""]
+def epsilon_greedy(
+    choice: Int[Array, "*batch"], legal: Bool[Array, "*batch actions"], epsilon: Float[Array, ""]
 ) -> Float[Array, "*batch actions"]:
-    """The chances of playing the choice but for a share of random legal actions."""
+    """The probabilities of playing the choice, but for a share of random legal actions."""
     anything = legal / legal.sum(-1, keepdims=True)
-    return (1 - share) * jax.nn.one_hot(choice, legal.shape[-1]) + share * anything
+    return (1 - epsilon) * jax.nn.one_hot(choice, legal.shape[-1]) + epsilon * anything
 
 
-def _check(rainbow: Rainbow, devices: int) -> None:
+def _check(config: RainbowConfig, devices: int) -> None:
     """Refuses numbers that do not fit together."""
-    if rainbow.mixing not in MIXINGS:
-        raise UnknownName("mixing", rainbow.mixing, MIXINGS)
-    if rainbow.mixing == "sum" and rainbow.distributional:
+    if config.mixing not in MIXINGS:
+        raise UnknownName("mixing", config.mixing, MIXINGS)
+    if config.mixing == "sum" and config.distributional:
         raise BadArgument(
             "mixing='sum' adds up what actions are worth, and distributions do not add up; give "
             "distributional=False too"
         )
-    if rainbow.lanes % devices or rainbow.batch % devices:
+    if config.lanes % devices or config.batch_size % devices:
         raise BadArgument(
-            f"{devices} devices share {rainbow.lanes} lanes and batches of {rainbow.batch}; both "
-            "must be multiples of the devices"
+            f"{devices} devices share {config.lanes} lanes and batches of {config.batch_size}; "
+            "both must be multiples of the devices"
         )
-    least = {"n_step": 1, "atoms": 2, "steps": 1, "fits": 1}
+    least = {"n_step": 1, "atoms": 2, "num_steps": 1, "gradient_steps": 1}
     for name, low in least.items():
-        if getattr(rainbow, name) < low:
-            raise BadArgument(f"{name} is at least {low}; given {getattr(rainbow, name)}")
-    if rainbow.capacity // rainbow.lanes < rainbow.steps:
+        if getattr(config, name) < low:
+            raise BadArgument(f"{name} is at least {low}; given {getattr(config, name)}")
+    if config.buffer_size // config.lanes < config.num_steps:
         raise BadArgument(
-            f"a capacity of {rainbow.capacity} steps is less than one update plays "
-            f"({rainbow.lanes} lanes x {rainbow.steps} steps); give more"
+            f"a buffer_size of {config.buffer_size} steps is less than one update plays "
+            f"({config.lanes} lanes x {config.num_steps} steps); give more"
         )

@@ -46,7 +46,7 @@ _SCALE = {
     "pd_arena": (64, 128, 3.0, 2),
 }
 # Orchards take hundreds of steps to show what was done to them, so learners look further ahead.
-_PATIENCE = {"discount": 0.997, "trace": 0.98, "entropy": 0.02, "learning_rate": 3e-4}
+_PATIENCE = {"gamma": 0.997, "gae_lambda": 0.98, "entropy_coef": 0.02, "learning_rate": 3e-4}
 _SETTINGS = {
     "harvest_open": _PATIENCE,
     "harvest_closed": _PATIENCE,
@@ -55,7 +55,7 @@ _SETTINGS = {
 # To who wishes for an angle, what the other player does meanwhile outweighs a coin's colour, so
 # these learners look less far ahead, make more of what they see and play longer. Discount, rate and
 # the weight below were chosen with the published table in sight: a fit, and named so.
-_KEEN = {"coins": {"discount": 0.9, "epochs": 4, "learning_rate": 1e-3, "millions": 3.0}}
+_KEEN = {"coins": {"gamma": 0.9, "epochs": 4, "learning_rate": 1e-3, "millions": 3.0}}
 _METHODS: Mapping[str, tuple[str, str]] = {
     "selfish": ("ippo", "selfish"),
     "common": ("ippo", "common"),
@@ -70,7 +70,7 @@ _LETTER = "1,quiet"  # weight and penalty with which the formula gives the table
 def _cell(world: str, line: str, algorithm: str, preference: str, **differing: Any) -> Cell:
     lanes, steps, usual, seeds = _SCALE[world]
     millions = differing.pop("millions", usual)
-    settings = {"lanes": lanes, "steps": steps, **_SETTINGS.get(world, {}), **differing}
+    settings = {"lanes": lanes, "num_steps": steps, **_SETTINGS.get(world, {}), **differing}
     plan = Plan(
         algorithm,
         f"{world}-v0",
@@ -91,7 +91,7 @@ _CONTRACT_ARMS = {
     "no falling groups": ("selfish", "contract-direct"),
 }
 # Handing over costs points at once and pays later, in another's hands; it is found by trying.
-_TRYING = {"lanes": 128, "steps": 128, "entropy": 0.03, "learning_rate": 5e-4, "epochs": 4}
+_TRYING = {"lanes": 128, "num_steps": 128, "entropy_coef": 0.03, "learning_rate": 5e-4, "epochs": 4}
 
 
 def _contract_cell(line: str, preference: str, curriculum: str) -> Cell:

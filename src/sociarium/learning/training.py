@@ -4,9 +4,9 @@ import dataclasses
 import logging
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.core import random
+from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import read_manifest
 from sociarium.core.stopping import asked_to_stop
 from sociarium.learning import checkpoints, preferences, presets
-from sociarium.learning.cohort import Cohort
 from sociarium.learning.folder import RunFolder
+from sociarium.learning.learner_batch import LearnerBatch, Trainer
 from sociarium.networks import stored
 from sociarium.players import roster
 
@@ -47,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TrainingProgress:
     """How far a run is, and how it does: its last figures, by name."""
 
     step: int
@@ -56,54 +57,64 @@ class Standing:
     figures: Mapping[str, Any]
 
 
-Tell = Callable[[Standing], None]
+OnTraining = Callable[[TrainingProgress], None]
 
 
 class Training:
     """The learners of a plan, and everything needed to go on."""
 
-    def __init__(self, plan: Plan, devices: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        env: Environment[Any, Any] | None = None,
+        devices: Sequence[Device] | None = None,
+    ) -> None:
+        """`env` is the plan's world if it is at hand; `devices` share the lanes."""
         if plan.steps < 1 or not plan.seeds or len(set(plan.seeds)) < len(plan.seeds):
             raise BadArgument(
                 f"A run needs steps and different seeds; given {plan.steps} and {plan.seeds}"
             )
-        self.env: Environment[Any, Any] = catalogue.make(plan.world, players=plan.players)
+        self.env = catalogue.make(plan.world, players=plan.players) if env is None else env
         self.plan = dataclasses.replace(
             plan,
-            world=self.env.id,
+            world=self.env.id or plan.world,
             preference=plan.preference or presets.find(plan.algorithm).preference,
         )
-        numbers, trainer = presets.numbers(plan.algorithm, plan.settings)
-        self.each_update = numbers.lanes * numbers.steps
-        if min(numbers.lanes, numbers.steps) < 1:
+        config, _ = presets.make_config(plan.algorithm, plan.settings)
+        self.each_update = config.lanes * config.num_steps
+        if min(config.lanes, config.num_steps) < 1:
             raise BadArgument(
-                f"lanes and steps are 1 or more; given {numbers.lanes} and {numbers.steps}"
+                f"lanes and num_steps are 1 or more; given {config.lanes} and {config.num_steps}"
             )
         self.updates = -(-plan.steps // self.each_update)
-        numbers = dataclasses.replace(numbers, updates=self.updates)
-        self.numbers = numbers
+        config = dataclasses.replace(config, updates=self.updates)
+        self.algorithm_config = config
         wish = preferences.parse(self.plan.preference, self.env.players)
-        devices = _dividing(numbers.lanes, devices or len(jax.local_devices()))
-        others = roster.parse(plan.others)
+        chosen = tuple(jax.local_devices() if devices is None else devices)
+        chosen = chosen[: _dividing(config.lanes, len(chosen))]
         keys = [random.key(seed) for seed in plan.seeds]
-        self.cohort = Cohort(
-            trainer(self.env, numbers, others=others, devices=devices, curriculum=plan.curriculum),
+        settings = tuple(sorted(plan.settings.items()))
+        program = (plan.algorithm, settings, self.updates, plan.others, plan.curriculum)
+        self.learner_batch = LearnerBatch(
+            (_new_trainer if "policy:" in plan.others else _trainer)(
+                self.env, *program, len(chosen)
+            ),
             keys,
-            [numbers] * len(keys),
+            [config] * len(keys),
             [wish] * len(keys),
-            devices,
+            chosen,
         )
         self.done = 0  # updates
 
     @cached_property
     def learners(self) -> Any:
         """Everybody who learns, one along the leading axis for each seed."""
-        return self.cohort.begin()
+        return self.learner_batch.begin()
 
     @cached_property
     def window(self) -> Any:
         """Sums of what the updates since the last row of figures told."""
-        return _nothing(self.cohort, self.learners)
+        return _nothing(self.learner_batch, self.learners)
 
     @property
     def step(self) -> int:
@@ -113,23 +124,23 @@ class Training:
     @property
     def config(self) -> dict[str, Any]:
         """Everything that decides what is learned, as the manifest of a run has it."""
-        return {**dataclasses.asdict(self.plan), "numbers": self.settings}
+        return {**dataclasses.asdict(self.plan), "hyperparameters": self.settings}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The algorithm's numbers and its network's design as plain values."""
-        made = self.numbers
+        """The config of the algorithm and of its network as plain values."""
+        made = self.algorithm_config
         shown = {f.name: getattr(made, f.name) for f in dataclasses.fields(made)}
-        design = dataclasses.asdict(made.design)
-        shown.pop("design", None)
+        network = dataclasses.asdict(made.network)
+        shown.pop("network", None)
         shown = {k: v.item() if isinstance(v, jax.Array) else v for k, v in shown.items()}
-        return {**shown, **design}
+        return {**shown, **network}
 
     def update(self) -> dict[str, Any] | None:
         """One update of every seed, and a row of figures if one is due."""
-        self.learners, report = self.cohort.update(self.learners)
+        self.learners, report = self.learner_batch.update(self.learners)
         report = jax.device_get(report)
-        self.window = jax.tree.map(np.add, self.window, (report.tally, report.losses, 1.0))
+        self.window = jax.tree.map(np.add, self.window, (report.stats, report.metrics, 1.0))
         self.done += 1
         if self.done % max(1, self.updates // ROWS) and self.done < self.updates:
             return None
@@ -151,7 +162,7 @@ class Training:
         if other := stored.another_version(checkpoints.about(place)):
             raise CannotRead(f"{place} was {other}")
         learners, self.window = checkpoints.load(place, (self.learners, self.window))
-        self.learners = self.cohort.placed(learners)
+        self.learners = self.learner_batch.placed(learners)
         self.done = checkpoints.about(place)["updates"]
         return True
 
@@ -165,7 +176,7 @@ class Training:
             stored.save(
                 folder / WEIGHTS / f"seed-{seed}",
                 self.weights(member),
-                self.numbers.design,
+                self.algorithm_config.network,
                 self.env,
                 algorithm=self.plan.algorithm,
                 preference=self.plan.preference,
@@ -174,16 +185,39 @@ class Training:
             )
 
 
-def train(
+def _new_trainer(
+    env: Environment[Any, Any],
+    algorithm: str,
+    settings: tuple[tuple[str, Any], ...],
+    updates: int,
+    others: str,
+    curriculum: str,
+    devices: int,
+) -> Trainer:
+    """The trainer of a plan."""
+    config, kind = presets.make_config(algorithm, dict(settings))
+    config = dataclasses.replace(config, updates=updates)
+    seats = roster.parse(others)
+    return kind(env, config, others=seats, devices=devices, curriculum=curriculum)
+
+
+# Equal plans share a trainer, and with it what was compiled; not where it holds weights of a file,
+# which may be trained again.
+_trainer = lru_cache(maxsize=8)(_new_trainer)
+
+
+def train_into(
     plan: Plan,
     folder: str | Path,
     *,
+    env: Environment[Any, Any] | None = None,
+    devices: Sequence[Device] | None = None,
     resume: bool = False,
     checkpoint_every: float = 60.0,
     keep: int = checkpoints.KEEP,
     seconds: float = float("inf"),
     tensorboard: bool | None = None,
-    tell: Tell = lambda standing: None,
+    on_progress: OnTraining = lambda now: None,
 ) -> bool:
     """Trains into a run folder; whether it came to the end.
 
@@ -191,7 +225,7 @@ def train(
     `resume` from; what is lost at worst is the time since the last one, `checkpoint_every` seconds.
     """
     started = saved = begun = time.monotonic()
-    training = Training(plan)
+    training = Training(plan, env, devices)
     with RunFolder(folder, tensorboard) as run:
         if resume:
             run.expect(training.config)
@@ -219,7 +253,7 @@ def train(
                 begun = now if training.done == first + 1 else begun  # when all is compiled
                 played = (training.done - first - 1) * training.each_update * len(plan.seeds)
                 pace = played / (now - begun) if played else 0.0
-                tell(Standing(training.step, plan.steps, pace, row))
+                on_progress(TrainingProgress(training.step, plan.steps, pace, row))
                 over, enough = training.done == training.updates, asked or now - started > seconds
                 if over or enough or now - saved > checkpoint_every:
                     training.save(run.checkpoints, keep)
@@ -248,27 +282,27 @@ def plan_of(folder: str | Path) -> Plan:
         raise CannotRead(f"{folder} is no run of `sociarium train`: {error}") from error
 
 
-def figures(tally: Any, losses: Mapping[str, Any], updates: Any) -> dict[str, Any]:
+def figures(stats: Any, metrics: Mapping[str, Any], updates: Any) -> dict[str, Any]:
     """What sums over some updates say, each an array over seeds; not a number where none ended."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        returns = tally.returns / tally.episodes[:, None]
-        chances = tally.acts.sum(1) + tally.refusals.sum(1)
-        each = 1000 / tally.steps  # a thousand steps, the length of most episodes
+        returns = stats.returns / stats.episodes[:, None]
+        chances = stats.acts.sum(1) + stats.refusals.sum(1)
+        each = 1000 / stats.steps  # a thousand steps, the length of most episodes
         return {
             "return": returns.sum(1),
             "returns": returns,
-            "episodes": tally.episodes,
-            "cooperation": tally.acts.sum(1) / chances,
-            "acts": tally.acts.sum(1) * each,
-            "refusals": tally.refusals.sum(1) * each,
-            **{name: total / updates for name, total in losses.items()},
+            "episodes": stats.episodes,
+            "cooperation": stats.acts.sum(1) / chances,
+            "acts": stats.acts.sum(1) * each,
+            "refusals": stats.refusals.sum(1) * each,
+            **{name: total / updates for name, total in metrics.items()},
         }
 
 
-def _nothing(cohort: Cohort, learners: Any) -> Any:
+def _nothing(learner_batch: LearnerBatch, learners: Any) -> Any:
     """Empty sums of what updates report."""
-    _, report = jax.eval_shape(cohort.update, learners)
-    empty = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), (report.tally, report.losses))
+    _, report = jax.eval_shape(learner_batch.update, learners)
+    empty = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), (report.stats, report.metrics))
     return (*empty, np.zeros(()))
 
 

@@ -1,4 +1,4 @@
-"""Judges that see more than the player they judge: all windows, the state, the others' actions."""
+"""Centralised critics, which see more than their player: all windows, the state, actions."""
 
 from typing import Any, Literal
 
@@ -19,57 +19,61 @@ BITS = 12  # of a whole number that are shown one by one
 Sees = Literal["own", "views", "state", "state+others_actions"]
 
 
-class Sight(eqx.Module):
-    """What a critic looks at besides the player's own features; leading axes are a batch."""
+class CriticInput(eqx.Module):
+    """What a critic is given besides the player's own features; leading axes are a batch."""
 
     view: View | None = None  # of all players
-    facts: Float[Array, "*batch facts"] | None = None
+    features: Float[Array, "*batch features"] | None = None  # of the state
     actions: Int[Array, "*batch players"] | None = None
 
 
-class FromViews(eqx.Module):
-    """Everybody's windows through one torso, the judged player first, the others in seat order."""
+class ViewsCritic(eqx.Module):
+    """Everybody's windows through one torso, the player in question first, then in seat order."""
 
     torso: Torso
-    judge: Head
+    value_head: Head
     society: Graph | None = None
 
-    def __call__(self, sight: Sight, seats: Int[Array, " seats"]) -> Float[Array, "*batch seats"]:
+    def __call__(
+        self, critic_input: CriticInput, seats: Int[Array, " seats"]
+    ) -> Float[Array, "*batch seats"]:
         """The value of the situation to each of these seats."""
-        assert sight.view is not None
-        features = seen(sight.view, self.torso, self.society)
+        assert critic_input.view is not None
+        features = seen(critic_input.view, self.torso, self.society)
         *batch, players, width = features.shape
         order = (seats[:, None] + jnp.arange(players)[None]) % players
         ordered = jnp.take(features, order.reshape(-1), axis=-2)
-        return self.judge(ordered.reshape(*batch, len(seats), players * width))[..., 0]
+        return self.value_head(ordered.reshape(*batch, len(seats), players * width))[..., 0]
 
 
-class FromState(eqx.Module):
-    """The world's whole state as facts, whose value is asked, and perhaps what the others do."""
+class StateCritic(eqx.Module):
+    """Features of the whole state, whose value is asked for, and perhaps what the others do."""
 
     world: Dense
     asked: Dense
-    judge: Head
+    value_head: Head
     players: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)  # 0 where the others' actions are not seen
 
-    def __call__(self, sight: Sight, seats: Int[Array, " seats"]) -> Float[Array, "*batch seats"]:
+    def __call__(
+        self, critic_input: CriticInput, seats: Int[Array, " seats"]
+    ) -> Float[Array, "*batch seats"]:
         """The value of the situation to each of these seats."""
-        assert sight.facts is not None
-        known = self.world(sight.facts)
+        assert critic_input.features is not None
+        known = self.world(critic_input.features)
         batch = known.shape[:-1]
         who = jax.nn.one_hot(seats, self.players)
         who = jnp.broadcast_to(who, (*batch, *who.shape))
         if self.actions:
-            assert sight.actions is not None
-            done = jax.nn.one_hot(sight.actions, self.actions)[..., None, :, :]
+            assert critic_input.actions is not None
+            done = jax.nn.one_hot(critic_input.actions, self.actions)[..., None, :, :]
             others = jnp.arange(self.players)[None] != seats[:, None]
             seen = done * others.reshape(*[1] * len(batch), *others.shape, 1)
             who = jnp.concatenate([who, seen.reshape(*seen.shape[:-2], -1)], -1)
-        return self.judge(jax.nn.relu(known[..., None, :] + self.asked(who)))[..., 0]
+        return self.value_head(jax.nn.relu(known[..., None, :] + self.asked(who)))[..., 0]
 
 
-Critic = FromViews | FromState
+Critic = ViewsCritic | StateCritic
 
 
 def critic(
@@ -78,34 +82,34 @@ def critic(
     spec: ViewSpec,
     players: int,
     actions: int,
-    facts: int,
+    state_size: int,
     kind: Literal["lean", "paper"],
 ) -> Critic:
     """A new critic that sees more than its player does."""
-    k_first, k_asked, k_judge = jax.random.split(key, 3)
+    k_first, k_asked, k_value = jax.random.split(key, 3)
     if sees == "views":
-        judge = head(k_judge, players * FEATURES, 1, 1.0)
-        return FromViews(torso(k_first, spec, kind), judge, society(k_first, spec))
+        value_head = head(k_value, players * FEATURES, 1, 1.0)
+        return ViewsCritic(torso(k_first, spec, kind), value_head, society(k_first, spec))
     actions = actions if sees == "state+others_actions" else 0
-    return FromState(
-        dense(k_first, facts, FEATURES),
+    return StateCritic(
+        dense(k_first, state_size, FEATURES),
         dense(k_asked, players * (1 + actions), FEATURES),
-        head(k_judge, FEATURES, 1, 1.0),
+        head(k_value, FEATURES, 1, 1.0),
         players,
         actions,
     )
 
 
-def facts(state: Any) -> Float[Array, " facts"]:
-    """Any world's state as numbers near 1.
+def state_features(state: Any) -> Float[Array, " features"]:
+    """Features of any world's state, as numbers near 1.
 
     Truths are 0 or 1; a whole number is shown by its logarithm and its lowest bits, so that the
     number of a cell can be read too; bit sets by all their bits; other numbers by their logarithm.
     """
-    return jnp.concatenate([_shown(leaf).reshape(-1) for leaf in jax.tree.leaves(state)])
+    return jnp.concatenate([_features_of(leaf).reshape(-1) for leaf in jax.tree.leaves(state)])
 
 
-def _shown(leaf: Array) -> Float[Array, "..."]:
+def _features_of(leaf: Array) -> Float[Array, "..."]:
     if leaf.dtype == bool:
         return leaf.astype(jnp.float32)
     if jnp.issubdtype(leaf.dtype, jnp.unsignedinteger):

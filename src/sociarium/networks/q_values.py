@@ -1,4 +1,4 @@
-"""What every action is worth: noisy layers, dueling streams and a distribution over returns.
+"""Q networks: noisy layers, dueling streams and a distribution over returns.
 
 Noisy layers are those of Fortunato et al. (2018), dueling streams those of Wang et al. (2016), the
 distribution over evenly spaced returns is that of Bellemare et al. (2017). Each can be left out.
@@ -36,25 +36,25 @@ class NoisyDense(eqx.Module):
     """A dense layer whose weights are a mean and, unless there is none, a spread around it."""
 
     mean: Dense
-    spread: Dense | None
+    sigma: Dense | None
 
     def __call__(
         self, x: Float[Array, "*batch ins"], noise: Noise | None
     ) -> Float[Array, "*batch outs"]:
         """The weighted sums of the inputs; noise may be one for all of an axis."""
-        if self.spread is None or noise is None:
+        if self.sigma is None or noise is None:
             return self.mean(x)
-        return self.mean(x) + noise.outs * self.spread(x * noise.ins)
+        return self.mean(x) + noise.outs * self.sigma(x * noise.ins)
 
 
 def noisy_dense(
-    key: Key[Array, ""], ins: int, outs: int, scale: float, spread: Float[Array, ""] | None
+    key: Key[Array, ""], ins: int, outs: int, scale: float, sigma: Float[Array, ""] | None
 ) -> NoisyDense:
-    """A new layer; `spread` is how far its weights go to and fro, as a share of 1 / sqrt(ins)."""
+    """A new layer; `sigma` is how far its weights go to and fro, as a share of 1 / sqrt(ins)."""
     mean = dense(key, ins, outs, scale)
-    if spread is None:
+    if sigma is None:
         return NoisyDense(mean, None)
-    width = spread / ins**0.5
+    width = sigma / ins**0.5
     return NoisyDense(mean, jax.tree.map(lambda x: jnp.full_like(x, width), mean))
 
 
@@ -71,12 +71,12 @@ class Stream(eqx.Module):
         return self.out(jax.nn.relu(self.hidden(x, hidden)), out)
 
 
-def stream(key: Key[Array, ""], ins: int, outs: int, spread: Float[Array, ""] | None) -> Stream:
+def stream(key: Key[Array, ""], ins: int, outs: int, sigma: Float[Array, ""] | None) -> Stream:
     """A new stream whose first outputs are small."""
     k_hidden, k_out = jax.random.split(key)
     return Stream(
-        noisy_dense(k_hidden, ins, HIDDEN, 2**0.5, spread),
-        noisy_dense(k_out, HIDDEN, outs, 0.1, spread),
+        noisy_dense(k_hidden, ins, HIDDEN, 2**0.5, sigma),
+        noisy_dense(k_out, HIDDEN, outs, 0.1, sigma),
     )
 
 
@@ -105,7 +105,9 @@ class QValues(eqx.Module):
             return each
         return duel(self.level(features, *disturbed[2:]), each)
 
-    def worth(self, answer: Float[Array, "*batch actions atoms"]) -> Float[Array, "*batch actions"]:
+    def expected_values(
+        self, answer: Float[Array, "*batch actions atoms"]
+    ) -> Float[Array, "*batch actions"]:
         """The expected return of each action."""
         if self.support is None:
             return answer[..., 0]
@@ -114,17 +116,17 @@ class QValues(eqx.Module):
     def noise(self, key: Key[Array, ""]) -> Noises:
         """One draw of noise for all layers, if they are noisy; a batch is a `vmap` over keys."""
         streams = (self.actions,) if self.level is None else (self.actions, self.level)
-        layers = [layer.spread for each in streams for layer in (each.hidden, each.out)]
+        layers = [layer.sigma for each in streams for layer in (each.hidden, each.out)]
         shapes = [layer.weight.shape[-2:] for layer in layers if layer is not None]
         if not shapes:
             return None
         widths = [width for shape in shapes for width in shape]
-        parts = jnp.split(factors(key, sum(widths)), list(accumulate(widths))[:-1])
+        parts = jnp.split(noise_factors(key, sum(widths)), list(accumulate(widths))[:-1])
         return tuple(Noise(*pair) for pair in zip(parts[::2], parts[1::2], strict=True))
 
 
 @dataclass(frozen=True)
-class QDesign:
+class QNetworkConfig:
     """What fixes the shape of a network."""
 
     torso: Literal["lean", "paper"] = "lean"
@@ -136,29 +138,29 @@ class QDesign:
 
 def q_values(
     key: Key[Array, ""],
-    design: QDesign,
+    config: QNetworkConfig,
     spec: ViewSpec,
     actions: int,
-    low: Float[Array, ""],
-    high: Float[Array, ""],
-    spread: Float[Array, ""],
+    v_min: Float[Array, ""],
+    v_max: Float[Array, ""],
+    sigma: Float[Array, ""],
 ) -> QValues:
     """New weights for one player, or for all who share them.
 
-    Distributions reach from `low` to `high`; `spread` is how noisy the weights are at first.
+    Distributions reach from `v_min` to `v_max`; `sigma` is how noisy the weights are at first.
     """
     k_torso, k_level, k_actions = jax.random.split(key, 3)
-    noise, atoms = spread if design.noisy else None, max(design.atoms, 1)
+    noise, atoms = sigma if config.noisy else None, max(config.atoms, 1)
     return QValues(
-        torso(k_torso, spec, design.torso),
-        stream(k_level, FEATURES, atoms, noise) if design.dueling else None,
+        torso(k_torso, spec, config.torso),
+        stream(k_level, FEATURES, atoms, noise) if config.dueling else None,
         stream(k_actions, FEATURES, actions * atoms, noise),
-        low + (high - low) * jnp.linspace(0, 1, atoms) if design.atoms else None,
+        v_min + (v_max - v_min) * jnp.linspace(0, 1, atoms) if config.atoms else None,
         society(k_torso, spec),
     )
 
 
-def factors(key: Key[Array, ""], count: int) -> Float[Array, " count"]:
+def noise_factors(key: Key[Array, ""], count: int) -> Float[Array, " count"]:
     """Normal draws of which each has become its root, with its sign."""
     drawn = jax.random.normal(key, (count,))
     return jnp.sign(drawn) * jnp.sqrt(jnp.abs(drawn))
@@ -172,14 +174,14 @@ def duel(
 
 
 def expected(
-    chances: Float[Array, "*batch atoms"], support: Float[Array, " atoms"]
+    probabilities: Float[Array, "*batch atoms"], support: Float[Array, " atoms"]
 ) -> Float[Array, "*batch"]:
     """The mean return of a distribution over the support."""
-    return (chances * support.reshape((1,) * (chances.ndim - 1) + (-1,))).sum(-1)
+    return (probabilities * support.reshape((1,) * (probabilities.ndim - 1) + (-1,))).sum(-1)
 
 
-def best(
-    worth: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"]
+def greedy_actions(
+    values: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"]
 ) -> Int[Array, "*batch"]:
     """The legal action that is worth most, the first of equals."""
-    return jnp.argmax(jnp.where(legal, worth, -jnp.inf), -1)
+    return jnp.argmax(jnp.where(legal, values, -jnp.inf), -1)

@@ -13,7 +13,7 @@ from sociarium.networks.layers import Dense, dense
 CORES = ("none", "lstm", "gru")
 
 
-class Through(eqx.Module):
+class NoMemory(eqx.Module):
     """No memory: features pass through."""
 
     def begin(self, *shape: int) -> tuple[()]:
@@ -70,7 +70,7 @@ class Gru(eqx.Module):
         return memory, memory
 
 
-Core = Through | Lstm | Gru
+Core = NoMemory | Lstm | Gru
 
 
 def core(key: Key[Array, ""], features: int, kind: Literal["none", "lstm", "gru"] = "none") -> Core:
@@ -78,7 +78,7 @@ def core(key: Key[Array, ""], features: int, kind: Literal["none", "lstm", "gru"
     if kind not in CORES:
         raise UnknownName("recurrent core", kind, CORES)
     if kind == "none":
-        return Through()
+        return NoMemory()
     k_gates, k_offer = jax.random.split(key)
     if kind == "lstm":
         return Lstm(dense(k_gates, 2 * features, 4 * features, 1.0))

@@ -17,10 +17,10 @@ from sociarium.core import disk
 from sociarium.core.actions import action_names
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
-from sociarium.networks.actor_critic import ActorCritic, Design, actor_critic
-from sociarium.networks.q_values import QDesign, QValues, q_values
+from sociarium.networks.actor_critic import ActorCritic, NetworkConfig, actor_critic
+from sociarium.networks.q_values import QNetworkConfig, QValues, q_values
 
-FORMAT = 2
+FORMAT = 3
 NETWORK_VERSION = 2  # rises when networks see more or compute otherwise; 2 sees all of a society
 
 Weights = ActorCritic | QValues
@@ -29,7 +29,7 @@ Weights = ActorCritic | QValues
 def save(
     file: Path,
     weights: Weights,
-    design: Design | QDesign,
+    config: NetworkConfig | QNetworkConfig,
     env: Environment[Any, Any],
     **about: Any,
 ) -> None:
@@ -42,8 +42,8 @@ def save(
         "view": dataclasses.asdict(env.view_spec),
         "network": type(weights).__name__,
         "network_version": NETWORK_VERSION,
-        "design": dataclasses.asdict(design),
-        "seats": 0 if design.shared else len(jax.tree.leaves(weights)[0]),
+        "config": dataclasses.asdict(config),
+        "seats": 0 if config.shared else len(jax.tree.leaves(weights)[0]),
         **about,
     }
     tensors = {name: np.asarray(leaf) for name, leaf in _named(_acting(weights)).items()}
@@ -94,12 +94,18 @@ def another_version(page: Mapping[str, Any]) -> str:
 
 def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weights:
     """A network such as the page describes."""
-    spec, actions, design = env.view_spec, len(env.actions), page["design"]
+    spec, actions, config = env.view_spec, len(env.actions), page["config"]
     if page["network"] == "QValues":
         return q_values(
-            key, QDesign(**design), spec, actions, jnp.float32(0), jnp.float32(0), jnp.float32(0)
+            key,
+            QNetworkConfig(**config),
+            spec,
+            actions,
+            jnp.float32(0),
+            jnp.float32(0),
+            jnp.float32(0),
         )
-    plain = Design(**{**design, "critic_sees": "own"})
+    plain = NetworkConfig(**{**config, "critic_sees": "own"})
     return actor_critic(key, plain, spec, env.players, actions, 1)
 
 

@@ -7,7 +7,9 @@ gets a POST for each decision and answers with one object, such as `{"action": "
 
 import importlib
 import importlib.util
+import inspect
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,54 @@ class Remote:
 
     def restore(self, snapshot: None) -> None:
         """Nothing to remember."""
+
+
+class FunctionPlayer:
+    """An async function of a percept as a player; it answers with the name of an action.
+
+    It may also answer with a `Decision`, with a dictionary of its fields, or with None to stay.
+    What it remembers is its own business: a match that is resumed does not bring it back.
+    """
+
+    def __init__(self, function: Callable[[Percept], Awaitable[Any]]) -> None:
+        self.function = function
+
+    async def decide(self, percept: Percept, deadline: float) -> Decision:
+        """Awaits the function."""
+        return as_decision(await self.function(percept))
+
+    def snapshot(self) -> None:
+        """Nothing that can be known from here."""
+
+    def restore(self, snapshot: None) -> None:
+        """Nothing to remember."""
+
+
+def as_decision(answer: Any) -> Decision:
+    """The decision that a function means by its answer."""
+    if isinstance(answer, Decision):
+        return answer
+    if answer is None or isinstance(answer, str):
+        return Decision(action=answer)
+    if isinstance(answer, dict):
+        try:
+            return Decision.model_validate(answer)
+        except ValidationError as error:
+            raise BadAnswer(first_wrong(error)) from None
+    raise BadAnswer(
+        f"answered with {type(answer).__name__}; an answer is the name of an action, a Decision, "
+        "its fields as a dictionary, or None"
+    )
+
+
+def decides_outside(player: Any) -> bool:
+    """Whether a player decides outside compiled code: an async function, or a host player."""
+    return inspect.iscoroutinefunction(player) or isinstance(player, HostPlayer)
+
+
+def lifted(player: Any) -> HostPlayer:
+    """The host player that an object is, or that an async function is made into."""
+    return FunctionPlayer(player) if inspect.iscoroutinefunction(player) else player
 
 
 def decision(answer: bytes) -> Decision:

@@ -13,8 +13,8 @@ from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.networks import stored
-from sociarium.networks.actor_critic import ActorCritic, drawn
-from sociarium.networks.q_values import QValues, best
+from sociarium.networks.actor_critic import ActorCritic, sample_actions
+from sociarium.networks.q_values import QValues, greedy_actions
 
 WEIGHTS = "weights"
 
@@ -32,8 +32,8 @@ class QPolicy(eqx.Module):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
     ) -> tuple[Int[Array, ""], Any]:
         """The best of the legal actions."""
-        worth = self.weights.worth(self.weights(view))
-        return best(worth, legal).astype(jnp.int32), memory
+        values = self.weights.expected_values(self.weights(view))
+        return greedy_actions(values, legal).astype(jnp.int32), memory
 
 
 class Policy(eqx.Module):
@@ -55,10 +55,10 @@ class Policy(eqx.Module):
         logits = self.weights.logits(features[0], legal[None])[0]
         if self.greedy:
             return jnp.argmax(logits).astype(jnp.int32), memory
-        return drawn(random.bits(key), logits), memory
+        return sample_actions(random.bits(key), logits), memory
 
 
-def trained_in(folder: str) -> str:
+def trained_in(folder: str | Path) -> str:
     """The world that a run's policies were trained in; nothing where there are none."""
     pages = sorted(Path(folder, WEIGHTS).glob("seed-*.json"))
     try:
@@ -67,7 +67,7 @@ def trained_in(folder: str) -> str:
         raise CannotRead(f"{pages[0]} is no page of a policy: {error!r}") from error
 
 
-def training_seeds(folder: str) -> tuple[int, ...]:
+def training_seeds(folder: str | Path) -> tuple[int, ...]:
     """The seeds of which a run left a policy, in order; at least one."""
     files = Path(folder, WEIGHTS).glob("seed-*.safetensors")
     seeds = tuple(sorted(int(file.stem.removeprefix("seed-")) for file in files))
@@ -79,15 +79,21 @@ def training_seeds(folder: str) -> tuple[int, ...]:
     return seeds
 
 
-def policy(
-    folder: str,
+def load_policy(
+    folder: str | Path,
     env: Environment[Any, Any],
     seed: int = -1,
     seat: int = -1,
     greedy: int = 0,
     elsewhere: int = 0,
 ) -> Policy | QPolicy:
-    """The policy that a run left for one of its seeds, the first if none is named."""
+    """The policy that a run left for one of its seeds, the first if none is named.
+
+    >>> rollout(env, [load_policy("runs/coins", env), "script:cooperator"])
+
+    `seat` says whose weights, where every seat learned its own; `greedy` always takes the likeliest
+    action; `elsewhere` allows another world than the one it was trained in.
+    """
     seeds = training_seeds(folder)
     if seed >= 0 and seed not in seeds:
         raise BadArgument(f"{folder} has the seeds {', '.join(map(str, seeds))}; given seed={seed}")

@@ -12,7 +12,7 @@ from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
-from sociarium.players.policy import policy, trained_in
+from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
 from sociarium.players.society_policy import SocietyPolicy
@@ -53,7 +53,8 @@ def parse(seats: str) -> tuple[Seat, ...]:
                 f"{word!r} is not a seat; write kind[:ref][?k=v&k=v][*n], as in script:forager*3"
             )
         if match["kind"] not in KINDS:
-            raise UnknownName("kind of player", match["kind"], KINDS)
+            hint = f"If {match['kind']} is a script, write script:{match['kind']}."
+            raise UnknownName("kind of player", match["kind"], KINDS, hint)
         pairs = [pair.partition("=") for pair in (match["options"] or "").split("&") if pair]
         options = tuple((name, value) for name, _, value in pairs)
         chairs += [Seat(match["kind"], match["ref"] or "", options)] * int(match["n"] or 1)
@@ -102,10 +103,11 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         return SocietyPolicy(worker, manners, len(env.world.actions), env.charter.pauses)
     if seat.outside:
         raise BadArgument(
-            f"{seat} decides outside compiled code, so it can sit only in `sociarium match`"
+            f"{seat} decides outside compiled code, so it can sit only in a match: "
+            "`sociarium match`, or Match in Python"
         )
     if seat.kind == "policy":
-        return policy(seat.ref, env, **_options(seat, policy, skipped=2))
+        return load_policy(seat.ref, env, **_options(seat, load_policy, skipped=2))
     known = scripts(env)
     if seat.kind != "script" and seat.ref:
         raise BadArgument(f"{seat} names {seat.ref!r}, but {seat.kind} players are all alike")
@@ -118,7 +120,10 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
 
 
 def script(name: str, env: Environment[Any, Any], **options: Any) -> PurePlayer:
-    """The scripted player of this name, as `script:name?option=value` would seat it."""
+    """The scripted player of this name, as the seat string `script:name?option=value` makes it.
+
+    >>> rollout(env, [script("cooperator", env), "script:defector"])
+    """
     given = tuple((option, str(value)) for option, value in options.items())
     return player(Seat("script", name, given), env)
 

@@ -1,7 +1,11 @@
-"""Pictures in a row: in time, as an animated GIF, or in space, as a strip."""
+"""Pictures in a row: in time, as a film, or in space, as a strip."""
 
+import base64
 import importlib
+import importlib.util
+import io
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,52 @@ from sociarium.views import lettering
 
 SAMPLED = 16  # frames that the palette is made from
 COLOURS = 255  # one more is left for what did not change
+FORMATS = (".gif", ".mp4", ".png")
+
+
+@dataclass(frozen=True, repr=False)
+class Film:
+    """The pictures of an episode. A notebook plays it; `save` writes it.
+
+    >>> film = episode.film()
+    >>> film.save("clean_up.gif")
+    """
+
+    frames: tuple[Image.Image, ...]
+    fps: float | int = 8
+
+    def save(self, path: str | Path) -> Path:
+        """Writes a film if the path ends in .gif or .mp4, the last picture if in .png."""
+        path = checked(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".png":
+            self.frames[-1].save(path)
+        elif path.suffix == ".mp4":
+            save_mp4(self.frames, path, fps=self.fps)
+        else:
+            save_gif(self.frames, path, fps=self.fps)
+        return path
+
+    def __repr__(self) -> str:
+        width, height = self.frames[0].size
+        return f"Film({len(self.frames)} pictures of {width} x {height}, {self.fps} a second)"
+
+    def _repr_html_(self) -> str:
+        """The film inside the page."""
+        file = io.BytesIO()
+        _write_gif(self.frames, file, self.fps)
+        data = base64.b64encode(file.getvalue()).decode()
+        return f'<img alt="{self!r}" src="data:image/gif;base64,{data}">'
+
+
+def checked(path: str | Path) -> Path:
+    """The path, if a film or a picture can be written there; else what is wrong."""
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise BadArgument(f"a film is written as .gif or .mp4, a picture as .png; given {path}")
+    if path.suffix == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise MissingExtra("imageio-ffmpeg", "video")
+    return path
 
 
 def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int = 8) -> Path:
@@ -21,6 +71,15 @@ def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
     The frames share one palette without dithering, and each stores only what changed. A frame
     equal to the one before it is not stored; the earlier one is shown for longer.
     """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    buffer = io.BytesIO()
+    _write_gif(frames, buffer, fps)
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def _write_gif(frames: Iterable[Image.Image], file: io.BytesIO, fps: float | int) -> None:
     reel = [frame if frame.mode == "RGB" else frame.convert("RGB") for frame in frames]
     if not reel:
         raise BadArgument("a film needs at least one frame; given none")
@@ -29,10 +88,8 @@ def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
         raise BadArgument(f"the frames of a film must have one size; given {sizes}")
     palette = _palette(reel)
     first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in reel)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     first.save(
-        path,
+        file,
         format="GIF",
         save_all=True,
         append_images=rest,
@@ -41,7 +98,6 @@ def save_gif(frames: Iterable[Image.Image], path: str | Path, fps: float | int =
         disposal=1,
         optimize=True,
     )
-    return path
 
 
 def save_mp4(frames: Iterable[Image.Image], path: str | Path, fps: float | int = 8) -> Path:

@@ -47,12 +47,13 @@ def framed(
     scores: BySeat | None = None,
     names: Sequence[str] | None = None,
     caption: str | None = None,
+    left: BySeat | None = None,
 ) -> Image.Image:
-    """The board inside its frame."""
+    """The board inside its frame; `left` is what a charter left of the scores, where it differs."""
     width = max(board.width, NARROWEST)
-    facts = _wrapped(_facts(scene, scores), width, 2 * GAP)
-    tables = stock.tables(_lines(scene, scores, names), width)
-    chips = _chips(scene, scores, names) if _has_chips(scene) else []
+    facts = _wrapped(_facts(scene, scores, left), width, 2 * GAP)
+    tables = stock.tables(_lines(scene, scores, names, left), width)
+    chips = _chips(scene, scores, names, left) if _has_chips(scene) else []
     orders = _wrapped(stations.panel(scene), width, GAP)
     rows = [*orders, *([table] for table in tables), *_wrapped(chips, width, GAP)]
     above = MARGIN + (LETTER + 12 if caption else 0)
@@ -75,7 +76,7 @@ def framed(
     return image
 
 
-def _facts(scene: Scene, scores: BySeat | None) -> list[Image.Image]:
+def _facts(scene: Scene, scores: BySeat | None, left: BySeat | None) -> list[Image.Image]:
     """The clock, the gauges, one's own numbers, and the crowd where it is too large for chips."""
     facts = {"step": f"{scene.clock} / {scene.horizon}"}
     for name, value in {**scene.marks, **scene.private}.items():
@@ -90,11 +91,15 @@ def _facts(scene: Scene, scores: BySeat | None) -> list[Image.Image]:
             best = max(range(len(total)), key=total.__getitem__)
             facts["mean score"] = number(sum(total) / len(total))
             facts["best"] = f"{number(total[best])} (seat {best})"
+    elif left is not None:
+        facts["points"] = "paid / left with"
     longest = {"step": f"{scene.horizon} / {scene.horizon}"}
     return [_labelled(label, value, longest.get(label, "0000")) for label, value in facts.items()]
 
 
-def _lines(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> list[stock.Line]:
+def _lines(
+    scene: Scene, scores: BySeat | None, names: Sequence[str] | None, left: BySeat | None
+) -> list[stock.Line]:
     """What every seat holds, or oneself in one's own window; a large crowd is one line."""
     if scene.me is not None:
         own = {kind: units for kind, units in scene.private.items() if kind in goods.PAINTERS}
@@ -112,6 +117,7 @@ def _lines(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> 
             holding,
             name=None if names is None else written(names[seat]),
             score=None if scores is None else float(scores[seat]),
+            left=None if left is None else float(left[seat]),
             away=seat not in seen,
         )
         for seat, holding in enumerate(scene.holdings)
@@ -135,13 +141,19 @@ def _labelled(label: str, value: str, longest: str) -> Image.Image:
     return image
 
 
-def _chips(scene: Scene, scores: BySeat | None, names: Sequence[str] | None) -> list[Image.Image]:
+def _chips(
+    scene: Scene, scores: BySeat | None, names: Sequence[str] | None, left: BySeat | None
+) -> list[Image.Image]:
     """A chip for every seat, all of one width."""
     seats = range(scene.players)
     called = ["" if names is None else written(names[seat]) for seat in seats]
     scored = ["" if scores is None else number(scores[seat]) for seat in seats]
+    usual = "000"
+    if left is not None:
+        scored = [f"{paid} / {number(left[seat])}" for seat, paid in enumerate(scored)]
+        usual = "000 / 000"
     room = max((length(name) for name in called), default=0)
-    purse = 0 if scores is None else max(length(score) for score in ("000", *scored))
+    purse = 0 if scores is None else max(length(score) for score in (usual, *scored))
     width = ICON + 4 + (room + 6 if room else 0) + (purse + 4 if purse else 0)
     width += 6 if room or purse else 0
     seen = {body.seat for body in scene.bodies}

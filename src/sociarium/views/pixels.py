@@ -26,16 +26,17 @@ def picture(
     scores: hud.BySeat | None = None,
     names: Sequence[str] | None = None,
     caption: str | None = None,
+    left: hud.BySeat | None = None,
 ) -> Image.Image:
     """The scene with `size` pixels a cell (4 at least), framed by its numbers.
 
-    `scores` and `names` are by seat. Cells below 10 pixels are drawn flat. In a society, who is
-    tied to whom is drawn beside the map.
+    `scores`, `names` and `left`, what a charter left of the scores, are by seat. Cells below 10
+    pixels are drawn flat. In a society, who is tied to whom is drawn beside the map.
     """
     image = board(scene, size)
     if scene.bonds is not None and bonds.shown(scene.bonds):
         image = bonds.beside(image, scene.bonds)
-    return hud.framed(image, scene, scores, names, caption)
+    return hud.framed(image, scene, scores, names, caption, left)
 
 
 def board(scene: Scene, size: int = 24) -> Image.Image:

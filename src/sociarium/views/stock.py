@@ -21,6 +21,7 @@ WIDEST = 36
 SHORTEST = 40  # room below which names are left out
 DIGIT = 12  # height of the numbers
 PURSE = "00000"  # the longest score
+BOTH = f"{PURSE} / {PURSE}"
 SHELF: Colour = (214, 210, 198)  # under the icons
 NIL: Colour = (78, 82, 98)
 
@@ -33,6 +34,7 @@ class Line:
     holds: Mapping[str, int]
     name: str | None = None
     score: float | None = None
+    left: float | None = None  # what a charter left of the score, where it differs
     away: bool = False
 
 
@@ -47,7 +49,9 @@ def tables(lines: Sequence[Line], width: int) -> list[Image.Image]:
 def _before(lines: Sequence[Line]) -> int:
     """The room that figures and scores need."""
     scored = any(line.score is not None for line in lines)
-    return FIGURE + 6 + (length(PURSE, DIGIT) + 8 if scored else 0)
+    both = any(line.left is not None for line in lines)
+    purse = length(BOTH if both else PURSE, DIGIT)
+    return FIGURE + 6 + (purse + 8 if scored else 0)
 
 
 def _table(lines: Sequence[Line], kinds: Sequence[str], width: int, most: int) -> Image.Image:
@@ -89,7 +93,10 @@ def _introduce(image: Image.Image, line: Line, top: int, called: int, end: int) 
         draw.text((left, base), cut(line.name, called, DIGIT), fill, font(DIGIT), "ls")
     if line.score is not None:
         fill = FADED if line.away else TEXT
-        draw.text((end - 8, base), brief(line.score, len(PURSE)), fill, font(DIGIT), "rs")
+        score = brief(line.score, len(PURSE))
+        if line.left is not None:
+            score += f" / {brief(line.left, len(PURSE))}"
+        draw.text((end - 8, base), score, fill, font(DIGIT), "rs")
 
 
 def _fill(draw: ImageDraw.ImageDraw, units: int, middle: int, height: int, away: bool) -> None:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from sociarium.evaluation import arms, atlas
+from sociarium.evaluation import contract_study, institution_study
 from sociarium.metrics.bootstrap import Estimate
 
 
@@ -20,13 +20,13 @@ from sociarium.metrics.bootstrap import Estimate
     ],
 )
 def test_the_self_interest_level_by_hand(gain, good, level):
-    assert atlas.self_interest(float(gain), float(good)) == pytest.approx(level)
+    assert institution_study.self_interest(float(gain), float(good)) == pytest.approx(level)
 
 
 def test_one_contract_for_all_leaves_no_dilemma_in_coins():
     none, everybody = (
-        atlas.surveyed("coins-v0", institution, episodes=3)
-        for institution in atlas.INSTITUTIONS[:2]
+        institution_study.surveyed("coins-v0", institution, episodes=3)
+        for institution in institution_study.INSTITUTIONS[:2]
     )
     assert 0.5 < none.self_interest.mean < 0.9 and everybody.self_interest.mean == 1
     assert none.cooperators == everybody.cooperators == 2
@@ -37,14 +37,16 @@ def test_one_contract_for_all_leaves_no_dilemma_in_coins():
 
 def entry(world, institution, level):
     one = Estimate(1.0, 1.0, 1.0)
-    return atlas.Entry(world, institution, 2, one, one, one, Estimate(level, level, level))
+    return institution_study.Entry(
+        world, institution, 2, one, one, one, Estimate(level, level, level)
+    )
 
 
 def test_the_atlas_shows_every_level_in_its_row_and_column(tmp_path):
     entries = [entry("coins-v0", "none", 0.73), entry("coins-v0", "hierarchy", 0.2)]
     entries.append(entry("clean_up-v0", "none", 0.41))  # nothing is known of its hierarchy
-    atlas.save(entries, tmp_path / "atlas.svg", "A footnote")
-    words = texts_of(tmp_path / "atlas.svg")
+    institution_study.save(entries, tmp_path / "institution_study.svg", "A footnote")
+    words = texts_of(tmp_path / "institution_study.svg")
     assert {"coins", "clean_up", "none", "hierarchy", "A footnote"} <= set(words)
     assert sorted(word for word in words if re.fullmatch(r"\d\.\d\d", word)) == [
         "0.20",
@@ -60,7 +62,7 @@ def texts_of(picture):
 
 @pytest.fixture(scope="module")
 def found():
-    return arms.arms("coins-v0", episodes=4)
+    return contract_study.arms("coins-v0", episodes=4)
 
 
 def test_contracts_share_what_is_earned_and_earn_what_is_earned_without(found):
@@ -85,13 +87,15 @@ def test_a_defector_who_may_choose_does_not_sign_beside_a_cooperator(found):
 def test_the_arms_are_drawn_and_written(found, tmp_path):
     files = [tmp_path / f"{number}.svg" for number in range(3)]
     for file, shown in zip(files, (found, found, found[::-1]), strict=True):
-        arms.save(shown, file, "Four arms", "A footnote")
+        contract_study.save(shown, file, "Four arms", "A footnote")
     words = texts_of(files[0])
-    titles = [word for word in words if word in arms.ARMS]
-    assert titles == list(arms.ARMS) and {"Four arms", "A footnote"} <= set(words)
-    assert titles[::-1] == [word for word in texts_of(files[2]) if word in arms.ARMS]
+    titles = [word for word in words if word in contract_study.ARMS]
+    assert titles == list(contract_study.ARMS) and {"Four arms", "A footnote"} <= set(words)
+    assert titles[::-1] == [word for word in texts_of(files[2]) if word in contract_study.ARMS]
     assert files[0].read_text() == files[1].read_text()
     curves = [len(re.findall(r'id="line2d_', file.read_text())) for file in files]
     assert curves[0] == curves[2] and curves[0] >= 4 * len(found)  # each kind, earned and left with
     told = [arm.as_dict() for arm in found]
-    assert json.loads(json.dumps(told)) == told and [arm["arm"] for arm in told] == list(arms.ARMS)
+    assert json.loads(json.dumps(told)) == told and [arm["arm"] for arm in told] == list(
+        contract_study.ARMS
+    )

@@ -7,10 +7,10 @@ import pytest
 
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import CannotRead
-from sociarium.evaluation.learned import Learned, learned
+from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
 from sociarium.metrics.bootstrap import over_seeds
 from sociarium.networks import stored
-from sociarium.networks.actor_critic import Design, actor_critic
+from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from tests.networks.filled import filled
 from tests.toys.taking import Taking
 
@@ -23,22 +23,29 @@ def folder(tmp_path_factory):
     env, folder = Taking(players=2), tmp_path_factory.mktemp("run")
 
     def new(key):
-        return actor_critic(key, Design(), env.view_spec, 2, 2, 1)
+        return actor_critic(key, NetworkConfig(), env.view_spec, 2, 2, 1)
 
     for seed in SEEDS:
-        stored.save(folder / "weights" / f"seed-{seed}", filled(new, seed=seed), Design(), env)
+        stored.save(
+            folder / "weights" / f"seed-{seed}", filled(new, seed=seed), NetworkConfig(), env
+        )
     return folder
 
 
 def test_every_seed_plays_episodes_of_its_own_in_all_seats(folder):
     env, told = Taking(players=2), []
-    found = learned(
-        env, str(folder), SEEDS, episodes=EPISODES, seed=5, tell=lambda *now: told.append(now)
+    found = policy_returns(
+        env,
+        str(folder),
+        SEEDS,
+        episodes=EPISODES,
+        seed=5,
+        on_progress=lambda *now: told.append(now),
     )
     assert found.returns.shape == found.acts.shape == (2, EPISODES)
     for row, seed in enumerate(SEEDS):
         lane = row * EPISODES + 1
-        alone, _ = rollout(env, f"policy:{folder}?seed={seed}", seed=5, lane=lane)
+        alone = rollout(env, f"policy:{folder}?seed={seed}", seed=5, lane=lane)
         kinds = [event.kind for event in alone.events]
         assert found.returns[row, 1] == alone.raw.sum()
         assert found.acts[row, 1] == kinds.count("stayed")
@@ -50,13 +57,13 @@ def test_every_seed_plays_episodes_of_its_own_in_all_seats(folder):
 def test_a_world_without_cooperation_has_returns_only(folder):
     env = Taking(players=2)
     env.facets = ()
-    found = learned(env, str(folder), SEEDS[:1], episodes=1)
+    found = policy_returns(env, str(folder), SEEDS[:1], episodes=1)
     assert found.acts.tolist() == found.refusals.tolist() == [[0.0]]
     assert found.cooperation is None and found.told(None) == ""
 
 
 def test_figures_by_hand():
-    found = Learned(
+    found = PolicyReturns(
         returns=np.array([[1.0, 3.0], [10.0, 10.0]]),
         acts=np.array([[3.0, 0.0], [1.0, 2.0]]),
         refusals=np.array([[1.0, 1.0], [0.0, 0.0]]),
@@ -75,4 +82,4 @@ def test_figures_by_hand():
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path):
     with pytest.raises(CannotRead, match="no trained weights"):
-        learned(Taking(players=2), str(tmp_path), (0,))
+        policy_returns(Taking(players=2), str(tmp_path), (0,))

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from sociarium import catalogue
-from sociarium.arena.rollout import Tell
-from sociarium.evaluation.lineups import LineUp, Played, play
+from sociarium.evaluation.mixtures import LineUp, Played, play
 from sociarium.evaluation.plots import COOPERATING, DEFECTING, FAINT, INK, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR, Diagram, diagram
 from sociarium.players import roster
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 CHARTER = "contract?rounds=1"
 SIGNS, REFUSES = "signer", "loner"
@@ -54,7 +54,7 @@ def arms(
     *,
     episodes: int = 20,
     seed: int = 0,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress = silent,
 ) -> list[Arm]:
     """Plays every mixture of cooperators and defectors, signing or not, and each change of mind."""
     env = catalogue.make(world, charter=CHARTER)
@@ -64,7 +64,7 @@ def arms(
         for signing in sorted(_wanted(count, players - count)):
             places[count, *signing] = len(lineups)
             lineups.append(_lineup(count, players - count, *signing))
-    played = play(env, lineups, episodes=episodes, seed=seed, tell=tell)
+    played = play(env, lineups, episodes=episodes, seed=seed, on_progress=on_progress)
     found = []
     for name, profile in ARMS.items():
         chosen = tuple(

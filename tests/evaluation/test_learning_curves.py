@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import curves
-from sociarium.evaluation.curves import Line, band, draw, save, smoothed
+from sociarium.evaluation import learning_curves
+from sociarium.evaluation.learning_curves import Line, band, draw, save, smoothed
 from sociarium.metrics.bootstrap import iqm
 
 NAN = np.nan
@@ -68,7 +68,7 @@ def test_each_world_has_a_panel_and_each_line_a_colour():
         "b",
     ]
     for axes in visible(figure):
-        assert [drawn.get_color() for drawn in axes.lines] == list(curves.COLOURS[:2])
+        assert [drawn.get_color() for drawn in axes.lines] == list(learning_curves.COLOURS[:2])
         assert axes.lines[0].get_xdata().max() == pytest.approx(2.0)  # million steps
     found = words(figure)
     assert {"Returns", "selfish", "common", "A paper, figure 2."} <= set(found)

@@ -1,4 +1,4 @@
-"""Steps that learners go back to: windows of play, the more surprising ones more often.
+"""A prioritised replay buffer: windows of play, those with a larger TD error more often.
 
 Prioritised replay (Schaul et al., 2016) on flashbax. A row is one step of a lane with all its
 learners; what was seen after it is kept too, since at an end that is not what the next row sees.
@@ -16,10 +16,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument, MissingExtra
 
-LEAST = 1e-6  # surprise of a step that surprised not at all
+SMALLEST = 1e-6  # added to TD errors, so that every step can be drawn
 
 
-class Rows(eqx.Module):
+class ReplayRows(eqx.Module):
     """Steps of lanes."""
 
     seen: View
@@ -31,26 +31,26 @@ class Rows(eqx.Module):
     legal: Bool[Array, "*batch seats actions"]  # after
 
 
-class Windows(eqx.Module):
+class NStepBatch(eqx.Module):
     """Rows folded over n steps: what was done, what came of it, and where it led."""
 
     seen: View
     action: Int[Array, "batch seats"]
-    gain: Float[Array, "batch seats"]  # discounted utility up to `after`
-    reach: Float[Array, " batch"]  # what a point after that is worth; 0 where all is over
+    n_step_return: Float[Array, "batch seats"]  # discounted utility up to `after`
+    discount: Float[Array, " batch"]  # what a point after that is worth; 0 where all is over
     after: View
     legal: Bool[Array, "batch seats actions"]
 
 
-class Sample(eqx.Module):
+class ReplaySample(eqx.Module):
     """Rows (window, time, ...), where they stand, and with what chance they were drawn."""
 
-    rows: Rows
+    rows: ReplayRows
     places: Int[Array, " batch"]
-    chance: Float[Array, " batch"]
+    probability: Float[Array, " batch"]
 
 
-class Replay:
+class ReplayBuffer:
     """The last `capacity` steps of each of `lanes`, drawn in `batch` windows of `length` steps."""
 
     def __init__(self, lanes: int, capacity: int, length: int, batch: int) -> None:
@@ -61,28 +61,30 @@ class Replay:
             )
         self.lanes, self.capacity, self.length, self.batch = lanes, capacity, length, batch
 
-    def begin(self, row: Rows) -> Any:
+    def begin(self, row: ReplayRows) -> Any:
         """Nothing played yet; `row` shows the shapes of one step of one lane."""
         return self._buffer.init(row)
 
-    def add(self, memory: Any, rows: Rows) -> Any:
+    def add(self, memory: Any, rows: ReplayRows) -> Any:
         """With new rows (time, lane, ...); they are drawn like the most surprising so far."""
         with jax.numpy_rank_promotion("allow"):
             return self._buffer.add(memory, jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), rows))
 
-    def played(self, memory: Any) -> Int[Array, ""]:
+    def steps_added(self, memory: Any) -> Int[Array, ""]:
         """Steps that each lane ever added."""
         return memory.running_index
 
-    def sample(self, memory: Any, key: Key[Array, ""]) -> Sample:
+    def sample(self, memory: Any, key: Key[Array, ""]) -> ReplaySample:
         """Windows drawn by their priorities; those of chance 0 are to be ignored."""
         with jax.numpy_rank_promotion("allow"):
             drawn = self._buffer.sample(memory, key)
-        return Sample(drawn.experience, drawn.indices, drawn.probabilities)
+        return ReplaySample(drawn.experience, drawn.indices, drawn.probabilities)
 
-    def ranked(self, memory: Any, sample: Sample, priority: Float[Array, " batch"]) -> Any:
+    def with_priorities(
+        self, memory: Any, sample: ReplaySample, priority: Float[Array, " batch"]
+    ) -> Any:
         """With new priorities for what was drawn."""
-        priority = jnp.where(sample.chance > 0, priority, 0.0)
+        priority = jnp.where(sample.probability > 0, priority, 0.0)
         with jax.numpy_rank_promotion("allow"):
             return self._buffer.set_priorities(memory, sample.places, priority)
 
@@ -104,13 +106,15 @@ class Replay:
         )
 
 
-def folded(rows: Rows, discount: Float[Array, ""], horizon_ends: bool = False) -> Windows:
+def n_step_batch(
+    rows: ReplayRows, gamma: Float[Array, ""], horizon_ends: bool = False
+) -> NStepBatch:
     """Windows (batch, time, ...) as single steps; what lies beyond an episode's end is left out.
 
     A time-out goes on with what was seen last, unless `horizon_ends`.
     """
     over = rows.ended if horizon_ends else rows.terminated
-    gain, reach, last = n_step(rows.utility, over, rows.ended, discount)
+    n_step_return, discount, last = n_step(rows.utility, over, rows.ended, gamma)
 
     def end(x: Array) -> Array:
         return jax.vmap(lambda window, at: window[at])(x, last)
@@ -118,11 +122,11 @@ def folded(rows: Rows, discount: Float[Array, ""], horizon_ends: bool = False) -
     def start(x: Array) -> Array:
         return x[:, 0]
 
-    return Windows(
+    return NStepBatch(
         seen=jax.tree.map(start, rows.seen),
         action=start(rows.action),
-        gain=gain,
-        reach=reach,
+        n_step_return=n_step_return,
+        discount=discount,
         after=jax.tree.map(end, rows.after),
         legal=end(rows.legal),
     )
@@ -132,7 +136,7 @@ def n_step(
     utility: Float[Array, "batch time seats"],
     terminated: Bool[Array, "batch time"],
     ended: Bool[Array, "batch time"],
-    discount: Float[Array, ""],
+    gamma: Float[Array, ""],
 ) -> tuple[Float[Array, "batch seats"], Float[Array, " batch"], Int[Array, " batch"]]:
     """Discounted utility up to the first end, the discount there, and the row where that is.
 
@@ -140,23 +144,27 @@ def n_step(
     """
     before = jnp.cumsum(ended, 1) - ended  # ends before this row
     counts = before == 0
-    weight = jnp.where(counts, discount ** jnp.arange(ended.shape[1])[None], 0.0)
+    weight = jnp.where(counts, gamma ** jnp.arange(ended.shape[1])[None], 0.0)
     last = counts.sum(1) - 1
     over = jnp.take_along_axis(terminated, last[:, None], 1)[:, 0]
-    reach = jnp.where(over, 0.0, discount ** (last + 1))
-    return (weight[..., None] * utility).sum(1), reach, last
+    discount = jnp.where(over, 0.0, gamma ** (last + 1))
+    return (weight[..., None] * utility).sum(1), discount, last
 
 
-def priorities(surprise: Float[Array, " batch"], power: Float[Array, ""]) -> Float[Array, " batch"]:
-    """How often to draw a window again, by how far off its value was; 0 is as good as uniform."""
-    return (surprise + LEAST) ** power
+def priorities(
+    td_error: Float[Array, " batch"], exponent: Float[Array, ""]
+) -> Float[Array, " batch"]:
+    """How often to draw a window again, by its TD error; an exponent of 0 is uniform."""
+    return (td_error + SMALLEST) ** exponent
 
 
-def corrections(
-    chance: Float[Array, " batch"], least: Float[Array, ""], power: Float[Array, ""]
+def importance_weights(
+    probability: Float[Array, " batch"], least: Float[Array, ""], exponent: Float[Array, ""]
 ) -> Float[Array, " batch"]:
     """Weights that make up for drawing some windows more often, 1 for the rarest.
 
-    `least` is the smallest chance above 0 in the batch; windows of chance 0 weigh nothing.
+    `least` is the smallest probability above 0 in the batch; windows that have 0 weigh nothing.
     """
-    return jnp.where(chance > 0, (least / jnp.where(chance > 0, chance, 1.0)) ** power, 0.0)
+    return jnp.where(
+        probability > 0, (least / jnp.where(probability > 0, probability, 1.0)) ** exponent, 0.0
+    )

@@ -13,10 +13,10 @@ from sociarium.core.environment import View, compiled
 from sociarium.core.errors import BadArgument
 from sociarium.core.specs import OwnSpec, PlaneSpec, SocialSpec, ViewSpec, seat_planes
 from sociarium.networks import graphs
-from sociarium.networks.actor_critic import Design, EachSeat, actor_critic
-from sociarium.networks.critics import Sight
+from sociarium.networks.actor_critic import NetworkConfig, PerSeat, actor_critic
+from sociarium.networks.critics import CriticInput
 from sociarium.networks.graphs import society
-from sociarium.networks.q_values import QDesign, q_values
+from sociarium.networks.q_values import QNetworkConfig, q_values
 from tests import sights
 from tests.networks.filled import filled
 
@@ -48,9 +48,9 @@ SPEC = ViewSpec(
 )
 
 
-def reads(design):
+def reads(config):
     """The logits of an actor with these weights, shared or one set for each seat."""
-    seats = EachSeat(design.shared, PLAYERS)
+    seats = PerSeat(config.shared, PLAYERS)
 
     def logits(weights, view):
         memory = weights.core.begin(LANES, PLAYERS)
@@ -58,19 +58,19 @@ def reads(design):
         return seats.logits(weights, features, jnp.ones((1, LANES, PLAYERS, ACTIONS), bool))
 
     def new(key):
-        return actor_critic(key, design, SPEC, PLAYERS, ACTIONS, 1)
+        return actor_critic(key, config, SPEC, PLAYERS, ACTIONS, 1)
 
-    return logits, filled(new, copies=() if design.shared else (PLAYERS,))
+    return logits, filled(new, copies=() if config.shared else (PLAYERS,))
 
 
 def judges():
     """The values of a critic that sees all views."""
 
     def new(key):
-        return actor_critic(key, Design(critic_sees="views"), SPEC, PLAYERS, ACTIONS, 1)
+        return actor_critic(key, NetworkConfig(critic_sees="views"), SPEC, PLAYERS, ACTIONS, 1)
 
     def values(weights, view):
-        return weights.value(Sight(view), jnp.arange(PLAYERS))[..., None]
+        return weights.value(CriticInput(view), jnp.arange(PLAYERS))[..., None]
 
     return values, filled(new)
 
@@ -78,17 +78,17 @@ def judges():
 def reckons(torso):
     """The values of actions."""
     zero = jnp.float32(0)
-    design = QDesign(torso=torso, atoms=0)
+    config = QNetworkConfig(torso=torso, atoms=0)
     return (
         lambda weights, view: weights(view)[..., 0],
-        filled(lambda key: q_values(key, design, SPEC, ACTIONS, zero, zero, zero)),
+        filled(lambda key: q_values(key, config, SPEC, ACTIONS, zero, zero, zero)),
     )
 
 
 NETWORKS = {
-    "lean": lambda: reads(Design()),
-    "paper": lambda: reads(Design(torso="paper")),
-    "recurrent, seat by seat": lambda: reads(Design(core="gru", shared=False)),
+    "lean": lambda: reads(NetworkConfig()),
+    "paper": lambda: reads(NetworkConfig(torso="paper")),
+    "recurrent, seat by seat": lambda: reads(NetworkConfig(core="gru", shared=False)),
     "critic of views": judges,
     "action values": lambda: reckons("lean"),
 }
@@ -113,7 +113,7 @@ def test_a_network_of_a_bare_world_and_a_societys_view_are_kept_apart():
     alone = View(told.cells, told.own)
     for spec, view in ((bare, told), (SPEC, alone)):
         made = jax.eval_shape(
-            lambda key, spec=spec: actor_critic(key, Design(), spec, PLAYERS, ACTIONS, 1),
+            lambda key, spec=spec: actor_critic(key, NetworkConfig(), spec, PLAYERS, ACTIONS, 1),
             sociarium.key(0),
         )
         with pytest.raises(BadArgument, match="view spec"):
@@ -155,7 +155,9 @@ def test_a_carpenter_beside_a_miner_says_something_else_than_beside_a_carpenter(
     env = sociarium.make("contract_easy-v0")
     params, spec = env.params(), env.view_spec
     state = compiled(env, "reset")(sociarium.key(0), params)
-    made = filled(lambda key: actor_critic(key, Design(), spec, env.players, len(env.actions), 1))
+    made = filled(
+        lambda key: actor_critic(key, NetworkConfig(), spec, env.players, len(env.actions), 1)
+    )
 
     @jax.jit
     def logits(made, group):

@@ -1,27 +1,27 @@
-"""`sociarium arms NAME`."""
+"""`sociarium contract-study WORLD`."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import arms, plots
+from sociarium.evaluation import contract_study, plots
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class Arms:
+class ContractStudyCommand:
     """Measure what a contract changes in a dilemma: nobody signs, all do, cooperators do, or may.
 
     Plays scripted cooperators and defectors who sign or do not. No training.
     """
 
-    world: tyro.conf.Positional[str]  # catalogue name, e.g. clean_up
+    world: World  # catalogue name, e.g. clean_up
     episodes: int = 20  # for each line-up
     seed: int = 0
     out: Path | None = None  # draw the four arms to x.svg or x.png, and write x.json beside it
@@ -34,15 +34,17 @@ class Arms:
         if self.out is not None:
             plots.checked(self.out)
         name = catalogue.full_name(self.world)
-        with progress(name) as tell:
-            found = arms.arms(name, episodes=self.episodes, seed=self.seed, tell=tell)
+        with progress(name) as on_progress:
+            found = contract_study.arms(
+                name, episodes=self.episodes, seed=self.seed, on_progress=on_progress
+            )
         if self.out is not None:
             note = (
                 "Scripted cooperators and defectors, one round of joining, "
                 f"{self.episodes} episodes a line-up, 95% bootstrap intervals."
             )
             title = catalogue.make(name).sheet.title
-            arms.save(found, self.out, f"What a contract changes in {title}", note)
+            contract_study.save(found, self.out, f"What a contract changes in {title}", note)
             rows = [arm.as_dict() for arm in found]
             self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
         for arm in found:
@@ -52,7 +54,7 @@ class Arms:
                 _show(arm)
 
 
-def _show(arm: arms.Arm) -> None:
+def _show(arm: contract_study.Arm) -> None:
     """What each kind is left with, by how many cooperate."""
     table = Table(box=None, pad_edge=False)
     for column in ("cooperators", "each is left with", "each defector", "who signs"):

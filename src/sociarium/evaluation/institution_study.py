@@ -17,14 +17,14 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium import catalogue
-from sociarium.arena.rollout import Tell
-from sociarium.evaluation.lineups import Played, mixtures, play
+from sociarium.evaluation.mixtures import Played, mixtures, play
 from sociarium.evaluation.plots import FAINT, INK, PAPER, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR
 from sociarium.metrics.bootstrap import Estimate, estimate, over_episodes, resampled
 from sociarium.metrics.welfare import gini
 from sociarium.players import roster
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def surveyed(
     *,
     episodes: int = 20,
     seed: int = 0,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress = silent,
 ) -> Entry:
     """Plays every mixture under the institution."""
     env = catalogue.make(world, charter=institution.charter)
@@ -93,7 +93,7 @@ def surveyed(
         )
     )
     mixed = mixtures(cooperator, defector, env.players)
-    played = play(env, mixed, episodes=episodes, seed=seed, tell=tell)
+    played = play(env, mixed, episodes=episodes, seed=seed, on_progress=on_progress)
     best = 1 + int(np.argmax(played.welfare.mean(1)[1:]))
     return Entry(
         world,

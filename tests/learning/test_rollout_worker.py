@@ -10,8 +10,8 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.core import random
 from sociarium.core.errors import BadArgument
-from sociarium.learning import practice, preferences
-from sociarium.learning.practice import Practice
+from sociarium.learning import preferences, rollout_worker
+from sociarium.learning.rollout_worker import RolloutWorker
 from sociarium.players import roster
 from sociarium.players.roster import Seat
 from tests.toys.echo import Echo
@@ -61,18 +61,18 @@ def practised(env, lanes, others, steps, wish="selfish", chosen=None, seed=0):
     The learners do what is `chosen` for each step, or stay.
     """
     params = env.params(horizon=HORIZON)
-    place = Practice(env, lanes, others)
+    rollout = RolloutWorker(env, lanes, others)
     preference = preferences.parse(wish, env.players)
     if chosen is None:
-        chosen = np.zeros((steps, lanes, place.learners), np.int32)
+        chosen = np.zeros((steps, lanes, rollout.learners), np.int32)
 
     @jax.jit
     def play(key, chosen):
-        start = place.begin(key, params, preference)
+        start = rollout.begin(key, params, preference)
 
         def step(now, chosen):
-            actions, minds = place.complete(now, chosen)
-            after, outcome = place.step(now, actions, minds, params, preference, jnp.float32(0))
+            actions, minds = rollout.with_frozen(now, chosen)
+            after, outcome = rollout.step(now, actions, minds, params, preference, jnp.float32(0))
             return after, (actions, now.lanes.episode, now.view, outcome)
 
         return start, jax.lax.scan(step, start, chosen)[1]
@@ -88,68 +88,53 @@ def test_lanes_begin_all_over_an_episode_and_only_whole_ones_count():
     steps = 3 * HORIZON
     _, (_, episode, _, outcome) = practised(Echo(players=1), 20, (), steps)
     for lane in range(20):
-        first = max(1, (lane % practice.PHASES + 1) * HORIZON // practice.PHASES)
+        first = max(1, (lane % rollout_worker.PHASES + 1) * HORIZON // rollout_worker.PHASES)
         assert ends_of(outcome, lane) == [end for end in range(first, steps + 1, HORIZON)]
     assert {end for lane in range(16) for end in ends_of(outcome, lane)[:1]} == set(range(1, 7))
     ended = outcome.truncated & (episode > 0)
-    np.testing.assert_array_equal(outcome.tally.episodes, ended.sum(1))
-    assert not outcome.tally.episodes[:HORIZON].any()
-    assert not outcome.tally.returns[:HORIZON].any()
-
-
-def test_a_practice_of_later_lanes_is_part_of_the_whole():
-    env, wish = Echo(players=2), preferences.Selfish()
-    params = env.params(horizon=HORIZON)
-
-    @jax.jit
-    def begun(key):
-        return [
-            Practice(env, n, first=first).begin(key, params, wish) for n, first in ((5, 0), (3, 2))
-        ]
-
-    whole, part = begun(random.key(0))
-    np.testing.assert_array_equal(part.first, whole.first[2:])
-    np.testing.assert_array_equal(part.view.cells, whole.view.cells[2:])
+    np.testing.assert_array_equal(outcome.stats.episodes, ended.sum(1))
+    assert not outcome.stats.episodes[:HORIZON].any()
+    assert not outcome.stats.returns[:HORIZON].any()
 
 
 def test_tallies_are_plain_counts(monkeypatch):
-    monkeypatch.setattr(practice, "PHASES", 1)  # so that the first episode is whole, too
+    monkeypatch.setattr(rollout_worker, "PHASES", 1)  # so that the first episode is whole, too
     env, lanes = Taking(players=3), 1
     frozen = roster.parse("random*2")
     _, (_, _, _, outcome) = practised(env, lanes, frozen, 2 * HORIZON)
     params = env.params(horizon=HORIZON)
     first, second = (
         [
-            rollout(env, "idle random*2", lane=lane, number=number, params=params)[0]
+            rollout(env, "idle random*2", lane=lane, number=number, params=params)
             for lane in range(lanes)
         ]
         for number in (0, 1)
     )
-    tally = jax.tree.map(lambda x: x.sum(0), outcome.tally)
-    assert tally.episodes == lanes and tally.steps == lanes * 2 * HORIZON
-    np.testing.assert_allclose(tally.returns, sum(episode.raw.sum(0) for episode in second))
-    for name, found in (("stayed", tally.acts), ("took", tally.refusals)):
+    stats = jax.tree.map(lambda x: x.sum(0), outcome.stats)
+    assert stats.episodes == lanes and stats.steps == lanes * 2 * HORIZON
+    np.testing.assert_allclose(stats.returns, sum(episode.raw.sum(0) for episode in second))
+    for name, found in (("stayed", stats.acts), ("took", stats.refusals)):
         happened = [row.actor for e in (*first, *second) for row in e.events if row.kind == name]
         np.testing.assert_array_equal(found, np.bincount(happened, minlength=3))
-    assert 0 < tally.refusals[1] < lanes * 2 * HORIZON and tally.refusals[0] == 0
+    assert 0 < stats.refusals[1] < lanes * 2 * HORIZON and stats.refusals[0] == 0
 
 
 def test_a_world_that_knows_no_cooperation_has_none_counted():
     env = Taking(players=1)
     env.facets = ()
     _, (_, _, _, outcome) = practised(env, 2, (), 1)
-    assert not outcome.tally.acts.any() and not outcome.tally.refusals.any()
+    assert not outcome.stats.acts.any() and not outcome.stats.refusals.any()
 
 
 def test_frozen_players_act_as_in_the_arena_and_forget_at_the_end(monkeypatch):
-    monkeypatch.setattr(practice, "PHASES", 2)  # lanes end at different times
+    monkeypatch.setattr(rollout_worker, "PHASES", 2)  # lanes end at different times
     env, lanes = Echo(players=4), 2
     others = roster.parse("random script:a random")  # two of a kind, not side by side
     _, (actions, episode, _, _) = practised(env, lanes, others, 3 * HORIZON, seed=5)
     params = env.params(horizon=HORIZON)
     seats = "idle random script:a random"
     for lane, number, length in ((0, 0, HORIZON // 2), (0, 1, HORIZON), (1, 1, HORIZON)):
-        alone, _ = rollout(env, seats, seed=5, lane=lane, number=number, params=params)
+        alone = rollout(env, seats, seed=5, lane=lane, number=number, params=params)
         mine = actions[:, lane][episode[:, lane] == number]
         assert len(mine) == length
         np.testing.assert_array_equal(mine, alone.actions[:length])
@@ -191,19 +176,19 @@ def test_wishes_start_over_where_an_episode_ends():
 
 def test_every_learner_and_step_has_a_word_of_its_own():
     env = Echo(players=3)
-    place, params = Practice(env, 4, roster.parse("idle")), env.params()
+    rollout, params = RolloutWorker(env, 4, roster.parse("idle")), env.params()
 
     @jax.jit
-    def words(key):
-        now = place.begin(key, params, preferences.Selfish())
+    def bits(key):
+        now = rollout.begin(key, params, preferences.Selfish())
         later = eqx.tree_at(lambda p: p.lanes.length, now, now.lanes.length + 1)
-        return jnp.stack([place.words(now), place.words(later)])
+        return jnp.stack([rollout.bits(now), rollout.bits(later)])
 
-    found = np.asarray(words(random.key(0)))
+    found = np.asarray(bits(random.key(0)))
     assert found.shape == (2, 4, 2) and len(np.unique(found)) == found.size
 
 
 def test_others_must_leave_a_seat():
     for others in (2, 3):
         with pytest.raises(BadArgument, match=f"{others} others leave no seat"):
-            Practice(sociarium.make("coins"), 2, (Seat("idle"),) * others)
+            RolloutWorker(sociarium.make("coins"), 2, (Seat("idle"),) * others)

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from sociarium.arena.batch import Batch
-from sociarium.arena.rollout import Tell
 from sociarium.arena.seating import Chair, name_of, shuffled
 from sociarium.core.environment import Environment
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 LineUp = tuple[Chair, ...]
 
@@ -77,7 +77,7 @@ def play(
     episodes: int,
     seed: int = 0,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
+    on_progress: OnProgress = silent,
 ) -> Played:
     """Plays every line-up `episodes` times, all in one compiled program.
 
@@ -89,7 +89,7 @@ def play(
     seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
     spec = find_facet(env, Cooperation)
     counted = (spec.acts, spec.refusals) if spec else ((), ())
-    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(sum(counted, ()), tell)
+    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(sum(counted, ()), on_progress)
     shape = (len(lineups), episodes, env.players)
     raw, reward = (np.asarray(x, np.float64).reshape(shape) for x in (sums.raw, sums.reward))
 

@@ -7,15 +7,15 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
-from sociarium.arena.rollout import Tell
 from sociarium.core.environment import Environment
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent
 
 
 @dataclass(frozen=True)
-class Learned:
+class PolicyReturns:
     """What each seed's policy earned and did, playing with copies of itself."""
 
     returns: Float[np.ndarray, "seeds episodes"]  # of all players together
@@ -50,7 +50,7 @@ class Learned:
         }
 
 
-def learned(
+def policy_returns(
     env: Environment[Any, Any],
     folder: str,
     seeds: tuple[int, ...],
@@ -58,18 +58,20 @@ def learned(
     episodes: int = 20,
     seed: int = 1_000_000,
     params: Any = None,
-    tell: Tell = lambda played, steps: None,
-) -> Learned:
+    on_progress: OnProgress = silent,
+) -> PolicyReturns:
     """Plays each seed's policy in all seats, each in episodes of its own."""
     spec = find_facet(env, Cooperation)
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
     kinds = [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
     seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)
-    sums = Batch(env, kinds, seating, seed=seed, params=params).sums((*acts, *refusals), tell)
+    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(
+        (*acts, *refusals), on_progress
+    )
     shape = (len(seeds), episodes)
 
     def total(names: tuple[str, ...]) -> Float[np.ndarray, "seeds episodes"]:
         parts = [np.asarray(sums.done[name]).sum(1) for name in names]
         return np.sum(parts, axis=0).reshape(shape) if parts else np.zeros(shape)
 
-    return Learned(np.asarray(sums.raw).sum(1).reshape(shape), total(acts), total(refusals))
+    return PolicyReturns(np.asarray(sums.raw).sum(1).reshape(shape), total(acts), total(refusals))

@@ -1,27 +1,27 @@
-"""`sociarium atlas`."""
+"""`sociarium institution-study`."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.cli.progress import progress
+from sociarium.cli.checks import World
 from sociarium.cli.schelling import chosen
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import atlas, plots
+from sociarium.evaluation import institution_study, plots
+from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class Atlas:
+class InstitutionStudyCommand:
     """Measure what institutions are worth in dilemmas: how selfish players may be to cooperate.
 
     Plays scripted cooperators and defectors under every institution. No training.
     """
 
-    world: tyro.conf.Positional[str] = ""  # catalogue name, e.g. clean_up
+    world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every dilemma
     episodes: int = 20  # for each line-up
     seed: int = 0
@@ -36,11 +36,16 @@ class Atlas:
             plots.checked(self.out)
         entries = []
         for name in chosen(self.world, self.all):
-            for number, institution in enumerate(atlas.INSTITUTIONS, 1):
-                what = f"{name}, {institution.name} ({number} of {len(atlas.INSTITUTIONS)})"
-                with progress(what) as tell:
-                    found = atlas.surveyed(
-                        name, institution, episodes=self.episodes, seed=self.seed, tell=tell
+            for number, institution in enumerate(institution_study.INSTITUTIONS, 1):
+                all_of_them = len(institution_study.INSTITUTIONS)
+                what = f"{name}, {institution.name} ({number} of {all_of_them})"
+                with progress(what) as on_progress:
+                    found = institution_study.surveyed(
+                        name,
+                        institution,
+                        episodes=self.episodes,
+                        seed=self.seed,
+                        on_progress=on_progress,
                     )
                 entries.append(found)
                 if self.json:
@@ -50,18 +55,18 @@ class Atlas:
         if not self.json:
             _show(entries)
 
-    def _draw(self, entries: list[atlas.Entry]) -> None:
+    def _draw(self, entries: list[institution_study.Entry]) -> None:
         assert self.out is not None
         note = (
             f"Scripted cooperators and defectors, {self.episodes} episodes a mixture. The largest "
             "weight on one's own reward at which the best mixture lasts; 1: nobody is tempted."
         )
-        atlas.save(entries, self.out, note)
+        institution_study.save(entries, self.out, note)
         rows = [entry.as_dict() for entry in entries]
         self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _show(entries: list[atlas.Entry]) -> None:
+def _show(entries: list[institution_study.Entry]) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("world", "institution"):
         table.add_column(column, no_wrap=True)

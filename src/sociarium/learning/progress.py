@@ -1,4 +1,4 @@
-"""The progress of long commands, on standard error and with the time left."""
+"""How a training stands, on standard error or in a notebook, with the time left."""
 
 import sys
 import time
@@ -19,45 +19,36 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from sociarium.arena.rollout import Tell
-from sociarium.learning.training import Standing
+from sociarium.learning.training import TrainingProgress
+from sociarium.views.progress import Page, in_notebook
 
 SECONDS = 10.0  # between two lines where there is no terminal
 REMEMBERED = 600.0  # seconds from which the time left is told
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Tell]:
-    """A bar that moves as it is told the steps played of the steps to play."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[stage]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None, stage="compiling")
+def training_progress(
+    what: str, show: bool | None = True
+) -> Iterator[Callable[[TrainingProgress], None]]:
+    """How a training stands: a bar over a line of figures, or plain lines without a terminal.
 
-        def tell(played: int, steps: int) -> None:
-            bar.update(task, completed=played, total=steps, stage=f"step {played} of {steps}")
-
-        yield tell
-
-
-@contextmanager
-def learning(what: str) -> Iterator[Callable[[Standing], None]]:
-    """How a training stands: a bar over a line of figures, or plain lines without a terminal."""
+    With `show` None it is told in terminals and notebooks only, with False nowhere.
+    """
     console = Console(stderr=True)
-    if console.is_terminal:
-        with _bar(what, console) as tell:
-            yield tell
-    else:
+    if in_notebook() and show is not False:
+        page = Page(f"{what}: compiling")
+        yield lambda now: page.bar(what, min(now.step, now.steps), now.steps, standing(now))
+        page.close(what)
+    elif console.is_terminal and show is not False:
+        with _bar(what, console) as on_progress:
+            yield on_progress
+    elif show:
         yield _lines(what)
+    else:
+        yield lambda now: None
 
 
-def standing(now: Standing) -> str:
+def standing(now: TrainingProgress) -> str:
     """The figures of a training in one line."""
     parts = [_returns(now.figures["return"])]
     parts += [f"{now.steps_per_s:,.0f} steps/s"] if now.steps_per_s else []
@@ -68,7 +59,7 @@ def standing(now: Standing) -> str:
 
 
 @contextmanager
-def _bar(what: str, console: Console) -> Iterator[Callable[[Standing], None]]:
+def _bar(what: str, console: Console) -> Iterator[Callable[[TrainingProgress], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -80,19 +71,19 @@ def _bar(what: str, console: Console) -> Iterator[Callable[[Standing], None]]:
     bar = Progress(*columns, console=console, speed_estimate_period=REMEMBERED)
     task, line = bar.add_task(what, total=None), Text("compiling", "dim", no_wrap=True)
 
-    def tell(now: Standing) -> None:
+    def on_progress(now: TrainingProgress) -> None:
         bar.update(task, completed=min(now.step, now.steps), total=now.steps)
         line.plain = f"step {now.step:,}  {standing(now)}"
 
     with Live(Group(bar, line), console=console):
-        yield tell
+        yield on_progress
 
 
-def _lines(what: str) -> Callable[[Standing], None]:
+def _lines(what: str) -> Callable[[TrainingProgress], None]:
     told = time.monotonic()
     print(f"{what}: compiling", file=sys.stderr, flush=True)
 
-    def tell(now: Standing) -> None:
+    def on_progress(now: TrainingProgress) -> None:
         nonlocal told
         over = now.step >= now.steps
         if over or time.monotonic() - told > SECONDS:
@@ -101,10 +92,10 @@ def _lines(what: str) -> Callable[[Standing], None]:
             rest = "" if over or not now.steps_per_s else f"  {_left(now)} left"
             print(f"{what}: {share:.0%}  {standing(now)}{rest}", file=sys.stderr, flush=True)
 
-    return tell
+    return on_progress
 
 
-def _left(now: Standing) -> timedelta:
+def _left(now: TrainingProgress) -> timedelta:
     seeds = len(now.figures["return"])
     return timedelta(seconds=round((now.steps - now.step) * seeds / now.steps_per_s))
 

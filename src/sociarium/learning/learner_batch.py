@@ -1,11 +1,11 @@
 """Many learners trained at once: members along a leading axis, lanes spread over the devices.
 
-A member is a seed, or one value of a swept number: the algorithm's numbers and the preference have
-a member axis too. What a member learns does not depend on who else is in the cohort.
+A member is a seed, or one value of a swept number: the algorithm's config and the preference
+have a member axis too. What a member learns does not depend on who else is in the batch.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
+from sociarium.core.devices import Device
 from sociarium.core.errors import BadArgument
 
 WHOLE, LANES = PartitionSpec(), PartitionSpec(None, "lanes")
@@ -25,17 +26,17 @@ class Trainer(Protocol):
 
     per_lane: tuple[str, ...]  # fields of a learner whose arrays have a leading lane axis
 
-    def begin(self, key: Key[Array, ""], numbers: Any, preference: Any, /) -> Any:
-        """A learner that knows nothing yet."""
+    def begin(self, key: Key[Array, ""], config: Any, preference: Any, /) -> Any:
+        """The initial learner state."""
         ...
 
-    def update(self, learner: Any, numbers: Any, preference: Any, /) -> tuple[Any, Any]:
+    def update(self, learner: Any, config: Any, preference: Any, /) -> tuple[Any, Any]:
         """Plays and learns; a better learner and a report."""
         ...
 
 
-class Cohort:
-    """`keys`, `numbers` and `preferences` are one for each member; `devices` share the lanes.
+class LearnerBatch:
+    """`keys`, `configs` and `preferences` are one for each member; `devices` share the lanes.
 
     Members learn abreast (by `vmap`) where the device is wide, and in turn on a CPU, which one
     member already fills and where episode ends are rare enough to be worth a branch.
@@ -45,21 +46,20 @@ class Cohort:
         self,
         trainer: Trainer,
         keys: Sequence[Any],
-        numbers: Sequence[Any],
+        configs: Sequence[Any],
         preferences: Sequence[Any],
-        devices: int = 1,
+        devices: Sequence[Device] | None = None,
         abreast: bool | None = None,
     ) -> None:
         self.trainer, self.keys = trainer, jnp.stack(keys)
-        self.numbers, self.preferences = _members(numbers), _members(preferences)
+        self.configs, self.preferences = _members(configs), _members(preferences)
         self.abreast = jax.default_backend() != "cpu" if abreast is None else abreast
-        self._update: Callable[..., Any] | None = None
-        self.mesh = Mesh(np.array(jax.local_devices()[:devices]), ("lanes",))
+        self.mesh = Mesh(np.array(devices or jax.local_devices()[:1]), ("lanes",))
 
     def begin(self) -> Any:
         """All members at the start, their lanes on their devices."""
-        begin = jax.jit(partial(_in_turn, self.trainer.begin))
-        return self.placed(begin(self.keys, self.numbers, self.preferences))
+        begin = _begin(self.trainer)
+        return self.placed(begin(self.keys, self.configs, self.preferences))
 
     def placed(self, learners: Any) -> Any:
         """The same learners with every array on the devices it belongs to."""
@@ -72,27 +72,15 @@ class Cohort:
 
     def update(self, learners: Any) -> tuple[Any, Any]:
         """Every member plays and learns once."""
-        if self._update is None:
-            specs = self.specs(learners)
-            self._update = self.spread(
-                self.trainer.update, (specs, WHOLE, WHOLE), (specs, WHOLE), donate=0
-            )
-        return self._update(learners, self.numbers, self.preferences)
+        leaves, structure = jax.tree.flatten(self.specs(learners))
+        update = _update(self.trainer, self.mesh, self.abreast, tuple(leaves), structure)
+        return update(learners, self.configs, self.preferences)
 
     def spread(
         self, function: Callable[..., Any], given: Any, made: Any, donate: int | tuple[()] = ()
     ) -> Callable[..., Any]:
         """A function of one member as a program for all, each device with its own lanes."""
-
-        def everybody(*members: Any) -> Any:
-            if self.abreast:
-                return jax.vmap(function)(*members)
-            return _in_turn(function, *members)
-
-        program = jax.shard_map(
-            everybody, mesh=self.mesh, in_specs=given, out_specs=made, check_vma=False
-        )
-        return jax.jit(program, donate_argnums=donate)
+        return _spread(function, self.mesh, self.abreast, given, made, donate)
 
     def specs(self, learners: Any) -> Any:
         """Of each field of the learners, how its arrays lie on the devices."""
@@ -101,6 +89,36 @@ class Cohort:
             return LANES if path[0].name in self.trainer.per_lane else WHOLE
 
         return jax.tree_util.tree_map_with_path(lies, learners)
+
+
+@lru_cache(maxsize=16)
+def _begin(trainer: Trainer) -> Callable[..., Any]:
+    return jax.jit(partial(_in_turn, trainer.begin))
+
+
+@lru_cache(maxsize=16)
+def _update(
+    trainer: Trainer, mesh: Mesh, abreast: bool, leaves: tuple[PartitionSpec, ...], structure: Any
+) -> Callable[..., Any]:
+    """The program of one update, for learners whose arrays lie on the devices like this."""
+    specs = jax.tree.unflatten(structure, leaves)
+    given, made = (specs, WHOLE, WHOLE), (specs, WHOLE)
+    return _spread(trainer.update, mesh, abreast, given, made, donate=0)
+
+
+def _spread(
+    function: Callable[..., Any],
+    mesh: Mesh,
+    abreast: bool,
+    given: Any,
+    made: Any,
+    donate: int | tuple[()] = (),
+) -> Callable[..., Any]:
+    def everybody(*members: Any) -> Any:
+        return jax.vmap(function)(*members) if abreast else _in_turn(function, *members)
+
+    program = jax.shard_map(everybody, mesh=mesh, in_specs=given, out_specs=made, check_vma=False)
+    return jax.jit(program, donate_argnums=donate)
 
 
 def _in_turn(function: Callable[..., Any], *members: Any) -> Any:

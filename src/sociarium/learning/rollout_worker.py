@@ -1,7 +1,7 @@
-"""Where learners play: lanes of a world, their wishes, and frozen players in the other seats.
+"""Collects experience in lanes of a world: learners in the first seats, frozen players beside.
 
-Learners sit in the first seats. Whatever the algorithm, practice goes on the same way: see, choose,
-step; an episode that ends starts over.
+Whatever the algorithm, rollouts go on the same way: see, choose, step; an episode that ends starts
+over.
 """
 
 from collections.abc import Sequence
@@ -27,24 +27,24 @@ from sociarium.players.roster import Seat
 PHASES = 16  # groups of lanes, spread evenly over the length of an episode
 
 
-def number(default: float | int) -> Any:
-    """A field of an algorithm's numbers that may be swept with `vmap`."""
+def hyperparameter(default: float | int) -> Any:
+    """A field of an algorithm's config that may be swept with `vmap`."""
     return eqx.field(converter=jnp.float32, default=default)
 
 
-class Place(eqx.Module):
-    """Where practice stands, lane by lane."""
+class RolloutState(eqx.Module):
+    """How far the rollouts are, lane by lane."""
 
     lanes: LanesState
     view: View
     legal: Bool[Array, "lanes players actions"]
-    first: Int[Array, " lanes"]  # steps after which the first episode is cut short
-    wishes: Any  # what the preference remembers
+    cut_at: Int[Array, " lanes"]  # steps after which the first episode is cut short
+    preference_state: Any  # what the preference remembers
     frozen: Seating  # who sits in the other seats
     minds: list[Any]  # what they remember
 
 
-class Tally(eqx.Module):
+class EpisodeStats(eqx.Module):
     """Sums over whole episodes that ended and over all steps; add two to count both."""
 
     episodes: Float[Array, ""]
@@ -54,14 +54,14 @@ class Tally(eqx.Module):
     refusals: Float[Array, " players"]  # and passed up
 
 
-class Report(eqx.Module):
-    """What an update of any algorithm tells."""
+class UpdateReport(eqx.Module):
+    """What an update of any algorithm reports."""
 
-    tally: Tally
-    losses: dict[str, Float[Array, ""]]
+    stats: EpisodeStats
+    metrics: dict[str, Float[Array, ""]]
 
 
-class Outcome(eqx.Module):
+class StepOutcome(eqx.Module):
     """What a step brought the learners; the final view is valid where the lane ended."""
 
     utility: Float[Array, "lanes learners"]
@@ -69,34 +69,34 @@ class Outcome(eqx.Module):
     truncated: Bool[Array, " lanes"]
     final_state: Any
     final_view: View
-    tally: Tally
+    stats: EpisodeStats
 
 
-class Practice:
+class RolloutWorker:
     """`n` lanes of a world in which all seats learn, or all but those of `others`, the last."""
 
-    def __init__(
-        self, env: Environment[Any, Any], n: int, others: Sequence[Seat] = (), first: int = 0
-    ) -> None:
+    def __init__(self, env: Environment[Any, Any], n: int, others: Sequence[Seat] = ()) -> None:
         if len(others) >= env.players:
             raise BadArgument(f"{len(others)} others leave no seat to learn in {env.players} seats")
-        self.env, self.n, self.others, self.first = env, n, tuple(others), first
+        self.env, self.n, self.others = env, n, tuple(others)
         self.learners = env.players - len(others)
-        self.table = Lanes(env, n)
+        self.lanes_env = Lanes(env, n)
         chairs = (*(None,) * self.learners, *self.others)
         self.frozen, self.seating = lineup(env, chairs).seated(n)
 
-    def begin(self, key: Any, params: Any, preference: Preference) -> Place:
+    def begin(self, key: Any, params: Any, preference: Preference) -> RolloutState:
         """The start; lanes are cut short once so that they stand all over an episode."""
-        lanes = self.table.start(key, params, self.first)
-        phase = (self.first + jnp.arange(self.n)) % PHASES + 1
+        lanes = self.lanes_env.start(key, params)
+        phase = jnp.arange(self.n) % PHASES + 1
         remembered = preference.begin(self.env.players)
-        return Place(
+        return RolloutState(
             lanes=lanes,
-            view=self.table.view(lanes, params),
+            view=self.lanes_env.view(lanes, params),
             legal=self.legal(lanes.state, params),
-            first=phase * self.env.horizon(params) // PHASES,
-            wishes=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered),
+            cut_at=phase * self.env.horizon(params) // PHASES,
+            preference_state=jax.tree.map(
+                lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered
+            ),
             frozen=self.seating,
             minds=self.frozen.begin(_episode_keys(lanes), self.seating),
         )
@@ -105,65 +105,65 @@ class Practice:
         """What everybody may do in these states."""
         return jax.vmap(self.env.legal, (0, None))(state, params)
 
-    def words(self, place: Place) -> UInt32[Array, "lanes learners"]:
-        """The word from which each learner may draw its next action."""
+    def bits(self, rollout: RolloutState) -> UInt32[Array, "lanes learners"]:
+        """The random bits from which each learner may draw its next action."""
 
         def lane(key: Any) -> UInt32[Array, " learners"]:
             return jax.vmap(random.bits)(random.player_keys(key, jnp.arange(self.learners)))
 
-        return jax.vmap(lane)(self.table.keys(place.lanes))
+        return jax.vmap(lane)(self.lanes_env.keys(rollout.lanes))
 
-    def complete(
-        self, place: Place, actions: Int[Array, "lanes learners"]
+    def with_frozen(
+        self, rollout: RolloutState, actions: Int[Array, "lanes learners"]
     ) -> tuple[Int[Array, "lanes players"], list[Any]]:
         """The learners' actions with those of the frozen players, and what these remember then."""
         if not self.others:
-            return actions, place.minds
-        keys = self.table.keys(place.lanes)
+            return actions, rollout.minds
+        keys = self.lanes_env.keys(rollout.lanes)
         all_actions, minds = self.frozen.act(
-            keys, place.view, place.legal, place.frozen, place.minds
+            keys, rollout.view, rollout.legal, rollout.frozen, rollout.minds
         )
         return all_actions.at[:, : self.learners].set(actions), minds
 
     def step(
         self,
-        place: Place,
+        rollout: RolloutState,
         actions: Int[Array, "lanes players"],
         minds: list[Any],
         params: Any,
         preference: Preference,
         progress: Float[Array, ""],
-    ) -> tuple[Place, Outcome]:
+    ) -> tuple[RolloutState, StepOutcome]:
         """Everybody acts; `progress` is the share of the training that is done."""
-        stopped = (place.lanes.episode == 0) & (place.lanes.length + 1 >= place.first)
-        lanes, transition, view = self.table.step(place.lanes, actions, params, stopped)
+        stopped = (rollout.lanes.episode == 0) & (rollout.lanes.length + 1 >= rollout.cut_at)
+        lanes, transition, view = self.lanes_env.step(rollout.lanes, actions, params, stopped)
         ended = transition.truncated | transition.terminated
         wants = jax.vmap(preference.wants, (0, 0, None))
-        utility, wishes = wants(transition.reward, place.wishes, progress)
-        blank = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
-        wishes = merged(ended, blank, wishes)
-        outcome = Outcome(
+        utility, preference_state = wants(transition.reward, rollout.preference_state, progress)
+        initial = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
+        preference_state = merged(ended, initial, preference_state)
+        outcome = StepOutcome(
             utility=utility[:, : self.learners],
             terminated=transition.terminated,
             truncated=transition.truncated,
             final_state=transition.final_state,
             final_view=transition.final_view,
-            tally=self._tally(transition, ended & (place.lanes.episode > 0)),
+            stats=self._stats(transition, ended & (rollout.lanes.episode > 0)),
         )
-        return Place(
+        return RolloutState(
             lanes=lanes,
             view=view,
             legal=self.legal(lanes.state, params),
-            first=place.first,
-            wishes=wishes,
-            frozen=place.frozen,
-            minds=self.frozen.renewed(minds, ended, _episode_keys(lanes), place.frozen),
+            cut_at=rollout.cut_at,
+            preference_state=preference_state,
+            frozen=rollout.frozen,
+            minds=self.frozen.renewed(minds, ended, _episode_keys(lanes), rollout.frozen),
         ), outcome
 
-    def _tally(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> Tally:
+    def _stats(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> EpisodeStats:
         spec = find_facet(self.env, Cooperation)
         returns = jnp.where(whole[:, None], transition.episode_return, 0.0).sum(0)
-        return Tally(
+        return EpisodeStats(
             episodes=whole.sum().astype(jnp.float32),
             returns=returns,
             steps=jnp.float32(len(whole)),

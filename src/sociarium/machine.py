@@ -1,0 +1,73 @@
+"""What JAX may use of this machine: how many devices, and a cache of what was compiled."""
+
+import os
+import sys
+from pathlib import Path
+
+from sociarium.core.errors import BadArgument
+
+QUICK = "0.2"  # seconds: what compiles faster is not worth a file
+_configured: tuple[int, str | Path | bool] | None = None
+
+
+def configure(*, devices: int | None = None, cache: str | Path | bool = True) -> None:
+    """Sets JAX up as the command line does. Call it once, before anything else.
+
+    >>> import sociarium
+    >>> sociarium.configure()                      # all cores, and a cache in the home folder
+    >>> sociarium.configure(devices=1, cache=False)
+
+    `devices` is how many parts a CPU is seen as, one for each core by default: batches and training
+    spread over them. `cache` is a folder that keeps compiled programs between processes, True for
+    the usual one, False for none. What the environment variables of JAX say already is left alone.
+    """
+    global _configured
+    devices = _cores() if devices is None else devices
+    if devices < 1:
+        raise BadArgument(f"devices is 1 or more; given {devices}")
+    if _configured == (devices, cache):
+        return
+    if running():
+        raise BadArgument(
+            "JAX runs already, and how it is set up can no longer change: call "
+            "sociarium.configure() before the first make, key or rollout"
+        )
+    _configured = (devices, cache)
+    flags = os.environ.get("XLA_FLAGS", "")
+    for name in ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count"):
+        if name not in flags:
+            flags += f" --{name}={devices}"
+    os.environ["XLA_FLAGS"] = flags.strip()
+    if cache is not False and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        _set("JAX_COMPILATION_CACHE_DIR", str(_usual_cache() if cache is True else cache))
+        if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+            _set("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", QUICK)
+
+
+def _cores() -> int:
+    known = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+
+
+def _usual_cache() -> Path:
+    caches = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return caches / "sociarium" / "jax"
+
+
+def running() -> bool:
+    """Whether JAX has chosen its devices; until then it reads what is set here."""
+    if "jax" not in sys.modules:
+        return False
+    from jax._src import xla_bridge
+
+    return xla_bridge.backends_are_initialized()
+
+
+def _set(name: str, value: str) -> None:
+    """An environment variable, and JAX's own setting where it has read the variable already."""
+    os.environ[name] = value
+    if "jax" in sys.modules:
+        import jax
+
+        number = name.endswith("SECS")
+        jax.config.update(name.lower(), float(value) if number else value)
