@@ -32,7 +32,7 @@ from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
 from sociarium.learning.curriculum import Curriculum
-from sociarium.learning.dilemmas import DISCOUNTS, Verdict
+from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate
@@ -99,7 +99,7 @@ def world_page(entry: Entry) -> str:
         + f". Action 0 is `stay`; moves are {_moves(env)}.",
         "## What players see",
         f"A window of {view['rows']} x {view['cols']} cells, {_up(env)} up, the player at row "
-        f"{view['home'][0]} and column {view['home'][1]}. Private numbers: {own}.",
+        f"{view['ego_origin'][0]} and column {view['ego_origin'][1]}. Private numbers: {own}.",
         table("plane", "codes, from 0", planes),
         "## What is recorded",
         table("event", "sentence", facts["events"]),
@@ -505,7 +505,7 @@ def answers() -> list[str]:
     """What one player earns: by chance, as the better script, as the best of the learners."""
     lines = ["| world, player | none | half | all | alone |", "|---|---|---|---|---|"]
     for name, row in _stored_verdicts().items():
-        found = Verdict.read(row)
+        found = DilemmaVerdict.read(row)
         settings = [*found.settings.values(), found.solo]
         players = {
             "random play": [setting.random for setting in settings],

@@ -12,7 +12,7 @@ from sociarium.charters.society import Society
 from sociarium.core.environment import Social, View
 from tests.toys.meadow import Meadow
 
-SOCIAL = ("own", "ties", "lookout", "offsets", "windows")
+SOCIAL = ("own", "ties", "shared_view", "offsets", "windows")
 FIELDS = ("cells", "own", "shared", *(f"social.{name}" for name in SOCIAL))
 PLANES = {"cells": -3, "social.windows": -3}  # the axis of planes; of other parts it is the last
 
@@ -26,11 +26,11 @@ def ranges(spec):
     found = {"cells": (0 * window, window), "own": tuple(own), "shared": tuple(shared)}
     if spec.social is None:
         return found
-    told, slots = spec.social, spec.social.lookouts
+    told, slots = spec.social, spec.social.shared_views
     highest = {
         "own": np.array([len(plane.codes) - 1 for plane in told.own], int),
         "ties": np.tile([len(plane.codes) - 1 for plane in told.ties], (told.contacts, 1)),
-        "lookout": np.full(slots, min(told.seats, np.iinfo(types()["social.lookout"]).max)),
+        "shared_view": np.full(slots, min(told.seats, np.iinfo(types()["social.lookout"]).max)),
         "offsets": np.tile([told.far, told.far, 3], (slots, 1)),
         "windows": np.tile(window, (slots, 1, 1, 1)),
     }

@@ -108,7 +108,7 @@ def test_an_asynchronous_player_sits_beside_random_ones(name):
             for clock in range(4):
                 key = jax.random.fold_in(sociarium.key(3), clock)
                 words = random.bits(jax.random.fold_in(key, 1), env.players)
-                actions = random.below(words, jnp.full(env.players, len(env.actions)))
+                actions = random.randint_from_bits(words, jnp.full(env.players, len(env.actions)))
                 allowed = np.flatnonzero(legal(state, params)[0])
                 menu = tuple(env.actions[action].name for action in allowed)
                 answer = await ponderer.decide(env.scene(state, params, player=0), menu)

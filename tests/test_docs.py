@@ -11,7 +11,7 @@ from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
 from sociarium.core.conformance import CLAUSES
 from sociarium.learning import preferences, presets
 from sociarium.learning.studies import STUDIES
-from sociarium.players.scripted.social import MANNERS
+from sociarium.players.scripted.social import SOCIAL_POLICIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -48,8 +48,8 @@ def test_the_charters_are_all_explained():
     page = (ROOT / "docs" / "charters.md").read_text()
     for entry in CHARTERS:
         assert f"| [`{entry.name}`](charters/{entry.name}.md) | {entry.summary} |" in page
-    for name, manners in MANNERS.items():
-        assert f"| `{name}` |" in page and manners.__doc__
+    for name, social_policy in SOCIAL_POLICIES.items():
+        assert f"| `{name}` |" in page and social_policy.__doc__
 
 
 @pytest.mark.parametrize("name", FINDINGS)

@@ -68,8 +68,8 @@ def test_what_counts_as_asking_another_host(text, asks):
 
 def test_the_site_leads_to_every_world_charter_and_society(site):
     """From the home page, by a link of its menu, to a page that shows the name as its title."""
-    home = (site / "index.html").read_text()
-    leads = set(re.findall(r'<a href="([^"#]+)" class="md-nav__link"', home))
+    ego_origin = (site / "index.html").read_text()
+    leads = set(re.findall(r'<a href="([^"#]+)" class="md-nav__link"', ego_origin))
     places = {f"worlds/{entry.family}/": entry.id for entry in WORLDS}
     places |= {f"societies/{entry.family}/": entry.id for entry in SOCIETIES}
     places |= {f"charters/{entry.name}/": entry.name for entry in CHARTERS}

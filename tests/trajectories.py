@@ -39,7 +39,7 @@ def played(env):
         state, over = carry
         k_step, k_choice = jax.random.split(jax.random.fold_in(random.key(0), clock))
         view, legal = env.observe(state, params), env.legal(state, params)
-        nth = random.below(random.bits(k_choice, env.players), legal.sum(1)) + 1
+        nth = random.randint_from_bits(random.bits(k_choice, env.players), legal.sum(1)) + 1
         actions = jnp.argmax(jnp.cumsum(legal, 1) == nth[:, None], 1).astype(jnp.int32)
         state, transition = env.step(k_step, state, actions, params)
         ends = transition.terminated | transition.truncated

@@ -123,13 +123,13 @@ def _mini_games() -> Iterator[Entry]:
         ),
         ("exploration", "exploration", 8, "open?words=3", "random", "discover, talk and tie ties"),
     )
-    for name, task, players, charter, manners, summary in games:
+    for name, task, players, charter, social_policy, summary in games:
         yield replace(
             _frontier(task, players, summary),
             id=f"{name}-v0",
             kind="society",
             charter=charter,
-            cast=f"script:trader?social={manners}*{players}",
+            cast=f"script:trader?social={social_policy}*{players}",
         )
 
 

@@ -57,8 +57,8 @@ def play(env, lanes, params, steps):
     def run(params):
         def step(state, _):
             keys = batch.keys(state)
-            words = jax.vmap(lambda k: random.player_words(k, env.players))(keys)
-            actions = random.below(words, jnp.full(words.shape, len(env.actions)))
+            words = jax.vmap(lambda k: random.player_bits(k, env.players))(keys)
+            actions = random.randint_from_bits(words, jnp.full(words.shape, len(env.actions)))
             state, transition, view = batch.step(state, actions, params)
             return state, (state, transition, view, actions, keys)
 

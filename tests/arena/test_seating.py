@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from jaxtyping import Array, Shaped
 
 import sociarium
-from sociarium.arena.seat_policies import Roster, Structure
+from sociarium.arena.seat_policies import PlayerStructure, Roster
 from sociarium.arena.seating import chairs_for, demonstration, shuffled
 from sociarium.core import random
 from sociarium.core.errors import BadArgument
@@ -90,7 +90,7 @@ def test_players_decide_the_same_alone_and_among_lanes():
 
 def test_structures_are_told_apart_by_all_but_the_numbers_in_arrays():
     env = Meadow()
-    of = Structure.of
+    of = PlayerStructure.of
     assert of(Weighted(jnp.uint32(3))) == of(Weighted(jnp.uint32(5)))
     assert of(Weighted(jnp.uint32(3))) != of(Weighted(jnp.int32(3)))
     assert of(Teller(0)) == of(Teller(0)) != of(Teller(3))

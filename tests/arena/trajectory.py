@@ -26,7 +26,7 @@ def made(name):
 
 
 def actions_of(env, words):
-    return random.below(words, jnp.full(words.shape, len(env.actions)))
+    return random.randint_from_bits(words, jnp.full(words.shape, len(env.actions)))
 
 
 @cache
@@ -49,7 +49,7 @@ def stepping(env):
 
     @jax.jit
     def step(k_step, state, params):
-        words = random.player_words(k_step, env.players)
+        words = random.player_bits(k_step, env.players)
         state, transition = env.step(k_step, state, actions_of(env, words), params)
         return state, transition, env.observe(state, params)
 
@@ -67,7 +67,7 @@ def among(name: str, lanes: int, lane: int, devices: int = 1) -> list[str]:
         state = local.start(sociarium.key(7), params, first)
 
         def step(state, _):
-            words = jax.vmap(partial(random.player_words, players=env.players))(local.keys(state))
+            words = jax.vmap(partial(random.player_bits, players=env.players))(local.keys(state))
             state, transition, view = local.step(state, actions_of(env, words), params)
             plain = {name: getattr(transition, name) for name in Transition.__dataclass_fields__}
             kept = state.state, Transition(**plain), view

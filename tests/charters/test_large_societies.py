@@ -105,7 +105,7 @@ def test_seats_are_named_up_to_254_players_and_anonymous_beyond(crowd):
         state = jax.jit(env.reset)(sociarium.key(0), params)
         cells = np.asarray(jax.jit(env.observe)(state, params).cells)
         seat = cells[:, env.view_spec.plane("seat")]
-        mine = seat[:, env.view_spec.home[0], env.view_spec.home[1]]
+        mine = seat[:, env.view_spec.ego_origin[0], env.view_spec.ego_origin[1]]
         named = np.arange(1, 255) if env is few else np.ones(300)
         np.testing.assert_array_equal(mine, named)
         assert seat.max() == len(env.view_spec.planes[env.view_spec.plane("seat")].codes) - 1
@@ -122,10 +122,10 @@ def test_a_lookout_is_told_by_its_seat_in_the_largest_named_society():
     sight = np.zeros((256, 256), bool)
     sight[[0, 255, 254], [255, 0, 0]] = True
     state = eqx.tree_at(lambda s: s.social.sight, state, jnp.asarray(sight))
-    lookout = np.asarray(
-        jax.jit(lambda state: society.observe(state, params).social.lookout)(state)
+    shared_view = np.asarray(
+        jax.jit(lambda state: society.observe(state, params).social.shared_view)(state)
     )
-    assert lookout[0].tolist() == [255, 256, 0, 0] and lookout[255].tolist() == [1, 0, 0, 0]
+    assert shared_view[0].tolist() == [255, 256, 0, 0] and shared_view[255].tolist() == [1, 0, 0, 0]
 
 
 def test_hierarchies_with_more_groups_than_codes_are_refused():

@@ -121,7 +121,7 @@ def test_c4_joining_the_group_of_somebody_who_has_none_founds_one():
 
 
 def test_c4_in_large_societies_a_connection_gives_but_shows_nothing():
-    assert CROWD.charter.lookouts == CROWD.view_spec.social.lookouts == 0
+    assert CROWD.charter.shared_views == CROWD.view_spec.social.shared_views == 0
     assert "shows nobody what one sees" in CROWD.sheet.rules["C4"]
     seen = jax.eval_shape(
         CROWD.observe,

@@ -92,8 +92,8 @@ def test_c3_sharing_sight_shows_exactly_the_others_window():
     sight, seen = env.charter.sight[0], view.social
     for player in range(6):
         (sources,) = np.nonzero(sight[:, player])
-        assert seen.lookout[player, : len(sources)].tolist() == (sources + 1).tolist()
-        assert not seen.lookout[player, len(sources) :].any()
+        assert seen.shared_view[player, : len(sources)].tolist() == (sources + 1).tolist()
+        assert not seen.shared_view[player, len(sources) :].any()
         np.testing.assert_array_equal(
             seen.windows[player, : len(sources)], np.asarray(view.cells)[sources]
         )
@@ -111,7 +111,7 @@ def test_c3_offsets_lead_from_ones_own_window_into_the_others():
         steps = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
         for player in range(6):
             ahead, right = steps[heading[player]], steps[(heading[player] + 1) % 4]
-            for slot, source in enumerate(np.asarray(seen.lookout[player], int) - 1):
+            for slot, source in enumerate(np.asarray(seen.shared_view[player], int) - 1):
                 far, aside, turned = np.asarray(seen.offsets[player, slot], int)
                 there = np.array(divmod(cell[player], cols)) + far * ahead + aside * right
                 assert there.tolist() == list(divmod(int(cell[source]), cols))

@@ -8,7 +8,7 @@ from PIL import Image
 
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
-from sociarium.cli.bench import Bench
+from sociarium.cli.bench import BenchCommand
 from sociarium.cli.check import Check
 from sociarium.cli.doctor import Doctor
 from sociarium.cli.info import Info
@@ -58,7 +58,7 @@ def test_check_says_what_it_cannot_load():
 
 
 def test_bench_prints_one_object_with_all_figures(capsys):
-    Bench("coins", lanes="4", seconds=0.1, json=True).run()
+    BenchCommand("coins", lanes="4", seconds=0.1, json=True).run()
     row = last_json(capsys)
     needed = "env lanes players env_steps_per_s player_steps_per_s bare_env_steps_per_s ratio"
     needed += " compile_s view_bytes_per_env_step devices"
@@ -70,9 +70,9 @@ def test_bench_prints_one_object_with_all_figures(capsys):
 
 def test_bench_wants_one_world_or_all():
     with pytest.raises(BadArgument, match="--all"):
-        Bench().run()
+        BenchCommand().run()
     with pytest.raises(BadArgument, match="whole numbers"):
-        Bench("coins", lanes="many").run()
+        BenchCommand("coins", lanes="many").run()
 
 
 def test_watch_writes_a_film_and_a_picture(tmp_path: Path):

@@ -10,7 +10,7 @@ from sociarium import catalogue
 from sociarium.catalogue import WORLDS, find
 from sociarium.charters.society import Society
 from sociarium.cli import card, schelling
-from sociarium.cli.card import Card
+from sociarium.cli.card import CardCommand
 from sociarium.cli.contract_study import ContractStudyCommand
 from sociarium.cli.institution_study import InstitutionStudyCommand
 from sociarium.cli.main import COMMANDS
@@ -96,7 +96,7 @@ def test_schelling_tells_which_training_seeds_played(capsys, monkeypatch, tmp_pa
 
 
 def test_card_prints_and_writes_the_same_object(capsys, tmp_path: Path):
-    Card("coins", episodes=2, json=True, out=tmp_path / "cards").run()
+    CardCommand("coins", episodes=2, json=True, out=tmp_path / "cards").run()
     row = last_json(capsys)
     written = (tmp_path / "cards" / "coins.json").read_text()
     assert json.loads(written) == row and written.endswith("}\n")
@@ -108,7 +108,7 @@ def test_card_prints_and_writes_the_same_object(capsys, tmp_path: Path):
 def test_a_world_without_cooperators_has_a_card_of_its_baselines(capsys, monkeypatch):
     entry = dataclasses.replace(ENTRY, kind="toy", cast="idle")
     monkeypatch.setattr(catalogue, "WORLDS", (entry,))
-    Card("taking", episodes=2, json=True).run()
+    CardCommand("taking", episodes=2, json=True).run()
     row = last_json(capsys)
     assert row["random"]["seats"] == "random*3" and row["random"]["welfare"]["mean"] < 0
     assert row["planner"]["welfare"]["mean"] == 0  # nobody takes
@@ -118,14 +118,14 @@ def test_a_world_without_cooperators_has_a_card_of_its_baselines(capsys, monkeyp
 
 
 def test_card_shows_a_table(monkeypatch, capsys):
-    monkeypatch.setattr(Card, "_row", lambda self, entry: ROW)
-    Card("coins").run()
+    monkeypatch.setattr(CardCommand, "_row", lambda self, entry: ROW)
+    CardCommand("coins").run()
     page = capsys.readouterr().out
     assert "gain of one defector" in page and "1.00 [0.50, 2.00]" in page
     with pytest.raises(BadArgument, match="--episodes"):
-        Card("coins", episodes=0).run()
+        CardCommand("coins", episodes=0).run()
     with pytest.raises(BadArgument, match="--all"):
-        card.Card().run()
+        card.CardCommand().run()
 
 
 ONE = {"mean": 1.0, "low": 0.5, "high": 2.0}

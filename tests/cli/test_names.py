@@ -8,9 +8,9 @@ import pytest
 from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.cli import card, dilemma
-from sociarium.cli.bench import Bench
+from sociarium.cli.bench import BenchCommand
 from sociarium.cli.bench_train import BenchTrain
-from sociarium.cli.card import Card
+from sociarium.cli.card import CardCommand
 from sociarium.cli.check import Check
 from sociarium.cli.contract_study import ContractStudyCommand
 from sociarium.cli.dilemma import Dilemma
@@ -34,13 +34,13 @@ TAKING_A_WORLD = {
     "measure": Measure,
     "info": Info,
     "check": Check,
-    "bench": Bench,
+    "bench": BenchCommand,
     "bench-train": functools.partial(BenchTrain, "ippo"),
     "train": functools.partial(Train, "ippo"),
     "sweep": functools.partial(Sweep, "ippo", grid=(("preference=selfish",),)),
     "dilemma": Dilemma,
     "schelling": Schelling,
-    "card": Card,
+    "card": CardCommand,
     "institution-study": InstitutionStudyCommand,
     "contract-study": ContractStudyCommand,
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
@@ -107,7 +107,7 @@ def test_a_world_is_made_under_the_charter_in_its_name_or_refused(command, made)
         Watch("harvest_open?players=5", players=3),
         Watch("harvest_open?players=5", seats="random*3"),
         Measure("harvest_open?players=5", players=3),
-        Bench("harvest_open?tiles=1x3", players="14", same_density=True),
+        BenchCommand("harvest_open?tiles=1x3", players="14", same_density=True),
         Train("ippo", "harvest_open?players=5", players=3),
         Check("tests.toys.meadow:Meadow?players=5", players=3),
         MatchCommand("harvest_open+contract?rounds=2", charter="open"),
@@ -141,12 +141,14 @@ def test_check_finds_a_world_whose_charter_has_a_colon_in_its_arguments(made):
 
 def test_figures_of_two_maps_are_kept_in_two_files(monkeypatch, tmp_path):
     monkeypatch.setattr(dilemma, "verdict", lambda world, **_: judged(len(world)))
-    monkeypatch.setattr(card.Card, "_row", lambda self, _: {"env": catalogue.full_name(self.world)})
+    monkeypatch.setattr(
+        card.CardCommand, "_row", lambda self, _: {"env": catalogue.full_name(self.world)}
+    )
     monkeypatch.setattr(card.cards, "markdown", str)
     names = "harvest_open", "harvest_open?map_seed=7", "harvest_open?map_seed=7+open?words=2"
     for number, name in enumerate(names):
         Dilemma(name, out=tmp_path / "dilemmas").run()
-        Card(name, out=tmp_path / "cards").run()
+        CardCommand(name, out=tmp_path / "cards").run()
         for folder in ("dilemmas", "cards"):
             assert len([*(tmp_path / folder).iterdir()]) == number + 1
     kept = [json.loads(file.read_text())["env"] for file in (tmp_path / "cards").iterdir()]

@@ -693,7 +693,7 @@ def test_threefry_keys_draw_the_same_bits_as_jax():
 
 WORD = st.integers(0, 2**32 - 1) | st.sampled_from([0, 1, 2**16 - 1, 2**16, 2**31, 2**32 - 1])
 COUNT = st.integers(0, 2**31 - 1) | st.sampled_from([0, 1, 2**16 - 1, 2**16, 2**16 + 1, 2**31 - 1])
-BELOW = jax.jit(random.below)
+BELOW = jax.jit(random.randint_from_bits)
 
 
 @given(st.lists(st.tuples(WORD, COUNT), min_size=16, max_size=16))
@@ -720,7 +720,9 @@ EXTREMES = jnp.array([0, 1, 2, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1], jnp.uint
 )
 def test_chance_zero_never_happens_and_chance_one_always(given_chance, happens):
     limit = random.threshold(jnp.float32(given_chance))
-    assert (random.falls(EXTREMES, jnp.broadcast_to(limit, EXTREMES.shape)) == happens).all()
+    assert (
+        random.bernoulli_from_bits(EXTREMES, jnp.broadcast_to(limit, EXTREMES.shape)) == happens
+    ).all()
     assert (random.chance(sociarium.key(0), jnp.float32(given_chance), 999) == happens).all()
 
 
@@ -729,7 +731,9 @@ def test_threshold_counts_the_words_that_fall(chance):
     limit = int(random.threshold(jnp.float32(chance)))
     assert limit == round(chance * 2**31)
     for word in {max(2 * limit - 1, 0), min(2 * limit, 2**32 - 1), min(2 * limit + 1, 2**32 - 1)}:
-        assert bool(random.falls(jnp.uint32(word), jnp.uint32(limit))) == (word // 2 < limit)
+        assert bool(random.bernoulli_from_bits(jnp.uint32(word), jnp.uint32(limit))) == (
+            word // 2 < limit
+        )
 
 
 @pytest.mark.parametrize("probability", [0.001, 0.025, 0.3, 0.5, 0.99])

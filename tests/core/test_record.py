@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sociarium.core import record
 from sociarium.core.errors import CannotRead
 from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Signature, Tie
-from sociarium.core.record import FORMAT, LENGTH, MAGIC, Asked, Page, Task
+from sociarium.core.record import FORMAT, LENGTH, MAGIC, Asked, Page, SkillTask
 
 PATCHES = (
     Message(step=0, seat=1, text=0, to=-1),
@@ -34,7 +34,7 @@ PAGE = {
     "numbers": {".world.horizon": 20, ".charter.share": [0.1, 0.25]},
     "texts": ("hello\u2028there",),
     "patches": PATCHES,
-    "tasks": (Task(step=1, seat=2, skill="collect", arguments={"thing": "apple"}),),
+    "tasks": (SkillTask(step=1, seat=2, skill="collect", arguments={"thing": "apple"}),),
     "asked": (Asked(seat=2, asked=1, landed=1), Asked(seat=2, asked=3, landed=3, failure="late")),
     "marks": ((0, "0" * 16), (6, "a" * 16)),
 }

@@ -37,7 +37,7 @@ def test_one_contract_for_all_leaves_no_dilemma_in_coins():
 
 def entry(world, institution, level):
     one = Estimate(1.0, 1.0, 1.0)
-    return institution_study.Entry(
+    return institution_study.InstitutionWorth(
         world, institution, 2, one, one, one, Estimate(level, level, level)
     )
 

@@ -15,8 +15,8 @@ from sociarium.learning.dilemmas import (
     DEFECTOR,
     RANDOM,
     Answer,
-    Setting,
-    Verdict,
+    DilemmaSetting,
+    DilemmaVerdict,
     verdict,
     with_scripts_again,
 )
@@ -81,7 +81,7 @@ def test_taking_is_a_social_dilemma_and_not_one_in_time(toys):
 
 def test_scripts_play_again_and_learners_are_kept(toys):
     stored = verdict("taking", seeds=(0, 1), steps=7, episodes=2)
-    changed = Verdict.read(_with(stored.as_dict(), own=123.0))
+    changed = DilemmaVerdict.read(_with(stored.as_dict(), own=123.0))
     again = with_scripts_again(changed, episodes=2)
     for name, setting in (*again.settings.items(), ("solo", again.solo)):
         before = stored.solo if name == "solo" else stored.settings[name]
@@ -105,7 +105,7 @@ def answer(own, others=0.0):
 def setting(left, own=0.0, cooperator=(0.0, 10.0), defector=(5.0, 2.0), random=(0.0, 0.0)):
     """A learner that leaves so much to the others, beside the two scripts."""
     learners = {discount: answer(own, left) for discount in dilemmas.DISCOUNTS}
-    return Setting(1, learners, answer(*cooperator), answer(*defector), answer(*random))
+    return DilemmaSetting(1, learners, answer(*cooperator), answer(*defector), answer(*random))
 
 
 def judged(none, own=0.0, full=(2.0, 0.0), half=None, solo=(10.0, 10.0, 10.0), scripts=(1, 2)):
@@ -116,7 +116,9 @@ def judged(none, own=0.0, full=(2.0, 0.0), half=None, solo=(10.0, 10.0, 10.0), s
         for number, (name, learner) in enumerate(given.items())
     }
     alone = dict(zip(dilemmas.DISCOUNTS, map(answer, solo), strict=True))
-    return Verdict("a-v0", 3, settings, Setting(0, alone, *map(answer, (*scripts, 0))))
+    return DilemmaVerdict(
+        "a-v0", 3, settings, DilemmaSetting(0, alone, *map(answer, (*scripts, 0)))
+    )
 
 
 def test_kindness_is_the_way_from_defector_to_cooperator():
@@ -247,5 +249,5 @@ def test_a_verdict_is_told_in_plain_numbers_and_read_back():
     }
     assert told["solo"]["defector"]["own"]["mean"] == 2.0
     assert told["failure"].startswith("social") and told["impatience"] == "no"
-    again = Verdict.read(json.loads(json.dumps(told)))
+    again = DilemmaVerdict.read(json.loads(json.dumps(told)))
     assert again.as_dict() == told

@@ -1,5 +1,6 @@
 """Every algorithm of the table can be made, and settings are read as what they are."""
 
+import jax
 import pytest
 
 import sociarium
@@ -12,8 +13,11 @@ from sociarium.learning.learner_batch import Trainer
 def test_every_preset_makes_a_trainer(name):
     made, trainer = presets.make_config(name, {})
     assert made.lanes > 0 and made.num_steps > 0
-    assert isinstance(trainer(sociarium.make("coins"), made), Trainer)
-    assert preferences.parse(presets.find(name).preference, 2)
+    chosen = trainer(sociarium.make("coins"), made)
+    assert isinstance(chosen, Trainer)
+    wish = preferences.parse(presets.find(name).preference, 2)
+    learner = jax.eval_shape(chosen.begin, sociarium.key(0), made, wish)
+    assert all(hasattr(learner, field) for field in chosen.per_lane)
 
 
 def test_what_is_set_wins_over_the_preset():

@@ -86,10 +86,10 @@ def plain_projection(chances, n_step_return, discount, support):
     for probability, value in zip(chances, support, strict=True):
         moved = min(max(n_step_return + discount * value, support[0]), support[-1])
         rollout = (moved - support[0]) / apart
-        below = int(np.floor(rollout))
-        wished[below] += probability * (1 - (rollout - below))
-        if rollout > below:
-            wished[below + 1] += probability * (rollout - below)
+        randint_from_bits = int(np.floor(rollout))
+        wished[randint_from_bits] += probability * (1 - (rollout - randint_from_bits))
+        if rollout > randint_from_bits:
+            wished[randint_from_bits + 1] += probability * (rollout - randint_from_bits)
     return wished
 
 

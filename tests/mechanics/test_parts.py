@@ -22,7 +22,10 @@ def numbers(parts):
     """Parts as Python's whole numbers."""
     assert ((np.asarray(parts.low) >= 0) & (np.asarray(parts.low) < 4**DIGIT)).all()
     high, low = np.asarray(parts.high).tolist(), np.asarray(parts.low).tolist()
-    return [above * 4**DIGIT + below for above, below in zip(high, low, strict=True)]
+    return [
+        above * 4**DIGIT + randint_from_bits
+        for above, randint_from_bits in zip(high, low, strict=True)
+    ]
 
 
 @jax.jit

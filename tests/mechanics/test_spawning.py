@@ -139,7 +139,7 @@ def test_cells_are_not_taken_for_taken_by_their_draw(monkeypatch):
 
 def test_trodden_marks_the_places_stood_on():
     place = jnp.array([2, 5, 5, 0])
-    np.testing.assert_array_equal(spawning.trodden(place, 5), [True, False, True, False, False])
+    np.testing.assert_array_equal(spawning.occupied(place, 5), [True, False, True, False, False])
 
 
 def test_too_few_places_are_refused_with_both_numbers():
@@ -157,7 +157,7 @@ BOTH_BODIES = pytest.mark.parametrize("few", [0, FEW], ids=["cells", "pairs"])
 
 def exile_over(spawn):
     """An exile that runs jitted; a new function each time, so that `FEW` is read anew."""
-    return jax.jit(lambda *arguments: spawning.Exile(TERRAIN, spawn)(*arguments))
+    return jax.jit(lambda *arguments: spawning.Respawn(TERRAIN, spawn)(*arguments))
 
 
 def stepped(exile, seed, body, away, sent, duration):
@@ -236,7 +236,7 @@ def test_every_returning_player_lands_uniformly_over_the_free_cells(few, monkeyp
     none = jnp.zeros(5, jnp.int32)
 
     def land(key):
-        return spawning.Exile(TERRAIN, spawn)(key, body, none, none, none > 0, jnp.int32(3))
+        return spawning.Respawn(TERRAIN, spawn)(key, body, none, none, none > 0, jnp.int32(3))
 
     keys = jax.random.split(sociarium.key(2), 4000)
     after, heading, _, back = (np.asarray(part) for part in jax.jit(jax.vmap(land))(keys))
@@ -265,7 +265,7 @@ def test_pairs_and_cells_send_everybody_to_the_same_place(players, monkeypatch):
         monkeypatch.setattr(spawning, "FEW", few)
 
         def exile(*lane):
-            return spawning.Exile(TERRAIN, spawn)(*lane, jnp.int32(1))
+            return spawning.Respawn(TERRAIN, spawn)(*lane, jnp.int32(1))
 
         outcomes.append(jax.jit(jax.vmap(exile))(keys, body, body % 4, away, sent))
     for by_cells, by_pairs in zip(*outcomes, strict=True):

@@ -113,7 +113,7 @@ def test_a_window_of_another_shape_keeps_its_home():
     codes = jnp.arange(window.entries, dtype=jnp.uint16)
     body, heading = jnp.array([3 * 8 + 4]), jnp.array([0])
     seen = np.asarray(window.cut(codes, body, heading)).reshape(window.rows, window.cols)
-    assert window.home == (2, 1)
+    assert window.ego_origin == (2, 1)
     np.testing.assert_array_equal(seen, 8 * np.arange(1, 7)[:, None] + np.arange(3, 6))
 
 
@@ -279,7 +279,7 @@ def test_whoever_stands_nowhere_marks_nothing_that_anybody_sees():
     body, heading = jnp.array([0, terrain.nowhere, terrain.nowhere]), jnp.arange(3)
     codes = window.code(window.dark(), body, heading)
     occupant = np.asarray(window.look(codes, body, heading))[:, 1]
-    assert occupant[0].sum() == 1 and occupant[0][window.home] == 1
+    assert occupant[0].sum() == 1 and occupant[0][window.ego_origin] == 1
     assert not occupant[1:].any()
 
 

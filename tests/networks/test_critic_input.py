@@ -30,7 +30,7 @@ TOLD = SocialSpec(
         PlaneSpec("job", ("none", "carpenter", "miner")),
     ),
     contacts=PLAYERS,
-    lookouts=2,
+    shared_views=2,
     seats=300,
     far=9,
 )
@@ -101,7 +101,7 @@ def test_every_declared_part_of_a_view_changes_what_a_network_says(name):
     numbers = sights.drawn(SPEC, 1, LANES, PLAYERS)
     before = np.asarray(answer(weights, sights.as_view(numbers)))
     parts = dict(sights.changes(SPEC, numbers))
-    assert len(parts) == 2 + 2 + 1 + 2 + len(TOLD.ties) + TOLD.lookouts + 3 + 2
+    assert len(parts) == 2 + 2 + 1 + 2 + len(TOLD.ties) + TOLD.shared_views + 3 + 2
     for part, other in parts.items():
         after = np.asarray(answer(weights, sights.as_view(other)))
         assert (abs(after - before).max(-1) > 1e-6).all(), part

@@ -1,4 +1,4 @@
-"""Players of bare worlds in societies: they work as they did, and have manners."""
+"""Players of bare worlds in societies: they work as they did, and have social policies."""
 
 import jax
 import numpy as np
@@ -74,7 +74,7 @@ def test_anybody_can_be_seated_at_random():
     assert {row.kind for row in episode.events} & {"connected", "joined"}
 
 
-def test_unknown_manners_are_refused_and_so_are_those_without_a_use():
+def test_unknown_social_policies_are_refused_and_so_are_those_without_a_use():
     env = sociarium.make("coins+contract")
     with pytest.raises(UnknownName, match="signer"):
         roster.player(roster.parse("script:cooperator?social=singer")[0], env)

@@ -10,7 +10,7 @@ from sociarium.arena.rollout import rollout
 from sociarium.core.environment import compiled
 from sociarium.core.facets import Board
 from sociarium.mechanics.terrain import STEPS
-from sociarium.players.planning.map_memory import NEVER, Surveyor
+from sociarium.players.planning.map_memory import NEVER, MapTracker
 from tests.families import in_ci
 
 STEPS_WALKED = 60
@@ -49,7 +49,7 @@ class Drawn:
         self.lying[hazard] = 0
         down, right = STEPS[heading]
         for row, col in np.ndindex(self.spec.rows, self.spec.cols):
-            far, aside = self.spec.home[0] - row, col - self.spec.home[1]
+            far, aside = self.spec.ego_origin[0] - row, col - self.spec.ego_origin[1]
             r, c = here[0] + far * down + aside * right, here[1] + far * right - aside * down
             if self.env.facet(Board).wraps:
                 r, c = r % rows, c % cols
@@ -68,19 +68,19 @@ def test_the_map_is_the_one_a_plain_hand_draws(name):
     env = sociarium.make(name, **WORLDS[name])
     params = env.params(energy=40) if "survival" in name else env.params()
     states = rollout(env, "random", steps=STEPS_WALKED, params=params).states
-    surveyor = Surveyor(env)
+    map_tracker = MapTracker(env)
     views = jax.jit(jax.vmap(env.observe, (0, None)))(states, params)
     poses = jax.vmap(env.facet(Board).poses)(states)
 
     @jax.jit
     def walk(views, poses):
         start = jax.tree.map(
-            lambda x: jnp.broadcast_to(x, (env.players, *x.shape)), surveyor.unknown()
+            lambda x: jnp.broadcast_to(x, (env.players, *x.shape)), map_tracker.unknown()
         )
 
         def look(memory, given):
             clock, view, (cell, heading) = given
-            memory = jax.vmap(surveyor.looked, (0, 0, 0, 0, None))(
+            memory = jax.vmap(map_tracker.looked, (0, 0, 0, 0, None))(
                 memory, view, cell, heading, clock
             )
             return memory, memory
@@ -104,14 +104,14 @@ def test_the_map_is_the_one_a_plain_hand_draws(name):
 
 def test_nothing_is_known_at_first_and_nothing_is_learnt_out_of_play():
     env = sociarium.make("harvest_open", players=2)
-    surveyor, nowhere = Surveyor(env), env.facet(Board).shape[0] * env.facet(Board).shape[1]
-    memory = surveyor.unknown()
+    map_tracker, nowhere = MapTracker(env), env.facet(Board).shape[0] * env.facet(Board).shape[1]
+    memory = map_tracker.unknown()
     assert not memory.known.any() and memory.cell == nowhere
     start = compiled(env, "reset")(sociarium.key(0), env.params())
     view = jax.tree.map(lambda x: x[0], compiled(env, "observe")(start, env.params()))
     away = jax.tree.map(jnp.zeros_like, view)
     zero = jnp.int32(0)
-    seen = surveyor.looked(memory, view, jnp.int32(30), zero, zero)
-    later = surveyor.looked(seen, away, jnp.int32(nowhere), zero, zero + 1)
+    seen = map_tracker.looked(memory, view, jnp.int32(30), zero, zero)
+    later = map_tracker.looked(seen, away, jnp.int32(nowhere), zero, zero + 1)
     assert (later.known == seen.known).all() and (later.seen_at == seen.seen_at).all()
-    assert later.cell == nowhere and not surveyor.here(later).any()
+    assert later.cell == nowhere and not map_tracker.here(later).any()

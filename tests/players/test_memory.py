@@ -37,10 +37,10 @@ def test_the_last_window_lies_over_the_present_one(walk):
 
 def test_a_bearing_keeps_pointing_at_its_place(walk):
     env, states, cells, actions = walk
-    sight, home = Sight(env.view_spec), env.view_spec.home
+    sight, ego_origin = Sight(env.view_spec), env.view_spec.ego_origin
     rows, cols = np.divmod(states.body[:, 0], env.facet(Board).shape[1])
     heading = states.heading[:, 0]
-    after = jax.jit(lambda bearing, action, blocked: bearing.after(action, blocked, home))
+    after = jax.jit(lambda bearing, action, blocked: bearing.after(action, blocked, ego_origin))
     place, bearing = (rows[0] - 3, cols[0] + 2), None
     for step in range(len(actions)):
         gap = jnp.int32(place[0] - rows[step]), jnp.int32(place[1] - cols[step])

@@ -13,8 +13,8 @@ from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences
 from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.players.planning.options import Options
-from sociarium.players.planning.repertoire import Repertoire
 from sociarium.players.planning.skill import Status
+from sociarium.players.planning.skill_set import SkillSet
 from tests.toys.meadow import Meadow
 
 STAY, MINE, THEIRS, LOOK = range(4)
@@ -22,19 +22,19 @@ STAY, MINE, THEIRS, LOOK = range(4)
 
 @cache
 def options():
-    repertoire = Repertoire(sociarium.make("coins"), names=("collect", "explore"))
+    skill_set = SkillSet(sociarium.make("coins"), names=("collect", "explore"))
     return Options(
-        repertoire,
+        skill_set,
         {
-            "collect my coin": repertoire.order("collect", thing="my coin"),
-            "collect their coin": repertoire.order("collect", thing="their coin"),
-            "look around": repertoire.order("explore", steps=5),
+            "collect my coin": skill_set.order("collect", thing="my coin"),
+            "collect their coin": skill_set.order("collect", thing="their coin"),
+            "look around": skill_set.order("explore", steps=5),
         },
     )
 
 
 def test_a_world_played_by_orders_keeps_the_contract():
-    meadow = Repertoire(Meadow(), names=("go_to", "wait"))
+    meadow = SkillSet(Meadow(), names=("go_to", "wait"))
     orders = {
         "smell the flower": meadow.order("go_to", place=(1, 3)),
         "rest": meadow.order("wait", steps=3),
@@ -101,4 +101,4 @@ def test_learners_choose_among_orders():
 
 def test_options_need_names_of_their_own():
     with pytest.raises(BadArgument, match="none of them called stay"):
-        Options(options().repertoire, {})
+        Options(options().skill_set, {})

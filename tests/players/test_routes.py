@@ -65,20 +65,20 @@ def test_the_way_is_as_long_as_a_plain_search_says(land):
     rows, cols = free.shape[2:]
     lengths, used = [], set()
     for number in range(len(goal)):
-        home = divmod(int(cell[number]), cols)
+        ego_origin = divmod(int(cell[number]), cols)
         expected, steps = -1, None
         for stage in range(3):
             floor = free[number, stage].copy()
-            floor[home] = True
+            floor[ego_origin] = True
             steps = breadth_first(goal[number, stage], floor, wraps)
-            expected = steps[home]
+            expected = steps[ego_origin]
             if expected >= 0:
                 used.add(stage)
                 break
         lengths.append(expected)
         ways = [
             near is not None and expected > 0 and steps[near] == expected - 1
-            for near in beside(home, rows, cols, wraps)
+            for near in beside(ego_origin, rows, cols, wraps)
         ]
         assert found.length[number] == expected
         assert found.ways[number].tolist() == ways

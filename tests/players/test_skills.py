@@ -16,8 +16,8 @@ from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.facets import Board
 from sociarium.mechanics.layout import merged
-from sociarium.players.planning.repertoire import Repertoire, own_skills
-from sociarium.players.planning.skill import Order, Status
+from sociarium.players.planning.skill import SkillCall, Status
+from sociarium.players.planning.skill_set import SkillSet, own_skills
 from sociarium.players.planning.skills import ANYWHERE
 from sociarium.players.scripted import (
     clean_up,
@@ -123,7 +123,7 @@ def test_orders_that_make_no_sense_are_invalid():
     }.items():
         assert yard().follow(state, name, **told).status == Status.INVALID
     for skill in (-1, 99):
-        assert yard().follow(state, "", order=Order.of(skill)).status == Status.INVALID
+        assert yard().follow(state, "", order=SkillCall.of(skill)).status == Status.INVALID
 
 
 def test_wait_takes_as_many_steps_as_it_says():
@@ -232,7 +232,7 @@ def test_follow_keeps_beside_a_player_and_gives_up_when_it_is_lost():
     stranger = yard().follow(state, "follow", player=1, seat=0)
     assert stranger.status == Status.BLOCKED and stranger.deeds == []
     alone = drawn((6, ".^..........."))
-    blank = yard().repertoire.surveyor.unknown()
+    blank = yard().skill_set.map_tracker.unknown()
     met = eqx.tree_at(lambda memory: memory.met, blank, blank.met.at[1].set(14))
     lost = yard().follow(alone, "follow", player=1, memory=met)
     assert lost.status == Status.BLOCKED and lost.place() == (1, 1)
@@ -270,25 +270,25 @@ def test_a_skill_looks_at_nothing_but_its_view_and_its_map():
 
 
 def test_players_with_different_orders_act_together_as_they_would_alone():
-    env, repertoire = yard().env, yard().repertoire
+    env, skill_set = yard().env, yard().skill_set
     state, params = drawn((4, "....^....<..."), (6, ".>......v....")), yard().stage.params({})
     view, legal = (compiled(env, look)(state, params) for look in ("observe", "legal"))
     orders = [
-        repertoire.order("go_to", place=(0, 0)),
-        repertoire.order("zap", player=0),
-        repertoire.order("explore", steps=9),
-        repertoire.order("wait", steps=2),
+        skill_set.order("go_to", place=(0, 0)),
+        skill_set.order("zap", player=0),
+        skill_set.order("explore", steps=9),
+        skill_set.order("wait", steps=2),
     ]
     stacked = jax.tree.map(lambda *x: jnp.stack(x), *orders)
     blank, begun = (
         jax.tree.map(lambda x: jnp.broadcast_to(x, (4, *x.shape)), tree)
-        for tree in (repertoire.surveyor.unknown(), repertoire.begin())
+        for tree in (skill_set.map_tracker.unknown(), skill_set.begin())
     )
     keys = jax.random.split(sociarium.key(3), 4)
 
     def act(key, view, legal, memory, pose, order, running):
-        memory = repertoire.surveyor.looked(memory, view, *pose, jnp.int32(0))
-        return repertoire.act(key, view, legal, memory, order, running)
+        memory = skill_set.map_tracker.looked(memory, view, *pose, jnp.int32(0))
+        return skill_set.act(key, view, legal, memory, order, running)
 
     given = (keys, view, legal, blank, env.facet(Board).poses(state), stacked, begun)
     together = jax.jit(jax.vmap(act))(*given)
@@ -433,20 +433,20 @@ def test_settlers_eat_and_keep_away_from_beasts():
 
 def test_a_society_adds_what_its_charter_lets_one_do():
     env = sociarium.make("coins+contract?rounds=1")
-    repertoire = Repertoire(env, names=("take", "join"))
-    assert repertoire.named("join").things(repertoire.setting) == ("group 0", "group 1")
+    skill_set = SkillSet(env, names=("take", "join"))
+    assert skill_set.named("join").things(skill_set.setting) == ("group 0", "group 1")
     params, seat = env.params(), 1
-    state, running = env.reset(sociarium.key(0), params), repertoire.begin()
-    memory, order = repertoire.surveyor.unknown(), repertoire.order("join", thing="group 1")
+    state, running = env.reset(sociarium.key(0), params), skill_set.begin()
+    memory, order = skill_set.map_tracker.unknown(), skill_set.order("join", thing="group 1")
 
     @jax.jit
     def step(state, memory, running):
         mine = lambda tree: jax.tree.map(lambda x: x[seat], tree)  # noqa: E731
         view, legal = mine(env.observe(state, params)), env.legal(state, params)[seat]
-        memory = repertoire.surveyor.looked(
+        memory = skill_set.map_tracker.looked(
             memory, view, *mine(env.facet(Board).poses(state)), jnp.int32(0)
         )
-        action, running = repertoire.act(sociarium.key(0), view, legal, memory, order, running)
+        action, running = skill_set.act(sociarium.key(0), view, legal, memory, order, running)
         stays = jnp.zeros(2, jnp.int32)
         return *env.step(sociarium.key(1), state, stays.at[seat].set(action), params), running
 
@@ -456,26 +456,26 @@ def test_a_society_adds_what_its_charter_lets_one_do():
 
 
 def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():
-    repertoire = Repertoire(Meadow())
-    names = [skill.name for skill in repertoire.skills]
+    skill_set = SkillSet(Meadow())
+    names = [skill.name for skill in skill_set.skills]
     assert names == ["go_to", "collect", "avoid", "guard", "follow", "explore", "wait"]
-    assert repertoire.named("collect").things(repertoire.setting) == ("moss", "flower")
-    assert [skill.name for skill in Repertoire(Echo()).skills] == ["wait", "show"]
+    assert skill_set.named("collect").things(skill_set.setting) == ("moss", "flower")
+    assert [skill.name for skill in SkillSet(Echo()).skills] == ["wait", "show"]
 
 
 def test_where_nothing_can_be_taken_nothing_is_collected():
-    names = [skill.name for skill in Repertoire(sociarium.make("coop_mining")).skills]
+    names = [skill.name for skill in SkillSet(sociarium.make("coop_mining")).skills]
     assert "mine" in names and "collect" not in names
 
 
 def test_whatever_is_ordered_what_is_done_is_legal():
     env = sociarium.make("frontier_survival")
-    repertoire, params = Repertoire(env), env.params()
-    players, look = env.players, repertoire.surveyor.looked
+    skill_set, params = SkillSet(env), env.params()
+    players, look = env.players, skill_set.map_tracker.looked
     everybody = lambda tree: jax.tree.map(  # noqa: E731
         lambda x: jnp.broadcast_to(x, (players, *x.shape)), tree
     )
-    below = jnp.array([len(repertoire.skills), *env.facet(Board).shape, 12, players, 6, 1])
+    below = jnp.array([len(skill_set.skills), *env.facet(Board).shape, 12, players, 6, 1])
 
     def one(carry, key):
         state, memory, order, running = carry
@@ -483,13 +483,13 @@ def test_whatever_is_ordered_what_is_done_is_legal():
         drawn = jax.random.randint(k_order, (7, players), -1, below[:, None])
         ended = running.status != Status.RUNNING
         order, running = merged(
-            ended, (jax.vmap(Order)(*drawn), everybody(repertoire.begin())), (order, running)
+            ended, (jax.vmap(SkillCall)(*drawn), everybody(skill_set.begin())), (order, running)
         )
         view, legal = env.observe(state, params), env.legal(state, params)
         cell, heading = env.facet(Board).poses(state)
         memory = jax.vmap(look, (0, 0, 0, 0, None))(memory, view, cell, heading, state.clock)
         keys = jax.random.split(k_act, players)
-        action, running = jax.vmap(repertoire.act)(keys, view, legal, memory, order, running)
+        action, running = jax.vmap(skill_set.act)(keys, view, legal, memory, order, running)
         allowed = jnp.take_along_axis(legal, action[:, None], 1)[:, 0]
         stays = (running.status == Status.RUNNING) | (action == 0)
         state, _ = env.step(k_step, state, action, params)
@@ -497,8 +497,8 @@ def test_whatever_is_ordered_what_is_done_is_legal():
 
     @jax.jit
     def play(key):
-        unknown, idle = repertoire.surveyor.unknown(), repertoire.idle()
-        start = env.reset(key, params), *everybody((unknown, Order.of(0), idle))
+        unknown, idle = skill_set.map_tracker.unknown(), skill_set.idle()
+        start = env.reset(key, params), *everybody((unknown, SkillCall.of(0), idle))
         return jax.lax.scan(one, start, jax.random.split(key, 300))[1]
 
     fine, status = map(np.asarray, play(sociarium.key(2)))
@@ -506,34 +506,34 @@ def test_whatever_is_ordered_what_is_done_is_legal():
 
 
 def test_orders_in_words_are_checked():
-    repertoire = Repertoire(sociarium.make("coins"))
-    take = repertoire.order("take", thing="their coin")
-    assert int(take.thing) == 1 and repertoire.skills[int(take.skill)].name == "take"
-    assert int(repertoire.order("wait", steps=3).steps) == 3
+    skill_set = SkillSet(sociarium.make("coins"))
+    take = skill_set.order("take", thing="their coin")
+    assert int(take.thing) == 1 and skill_set.skills[int(take.skill)].name == "take"
+    assert int(skill_set.order("wait", steps=3).steps) == 3
     with pytest.raises(UnknownName, match="Did you mean collect"):
-        repertoire.order("colect", thing="my coin")
+        skill_set.order("colect", thing="my coin")
     with pytest.raises(UnknownName, match="my coin"):
-        repertoire.order("collect", thing="my con")
+        skill_set.order("collect", thing="my con")
     with pytest.raises(BadArgument, match="go_to asks for place; given nothing"):
-        repertoire.order("go_to")
+        skill_set.order("go_to")
     with pytest.raises(BadArgument, match="wait asks for steps; given steps, player"):
-        repertoire.order("wait", steps=3, player=1)
+        skill_set.order("wait", steps=3, player=1)
     with pytest.raises(BadArgument, match="avoid asks for player or thing, steps"):
-        repertoire.order("avoid", steps=3)
+        skill_set.order("avoid", steps=3)
     with pytest.raises(BadArgument, match="wait asks for steps; given how_long"):
-        repertoire.order("wait", how_long=3)
+        skill_set.order("wait", how_long=3)
     for place in ((1,), 4, "north", (1.5, 2), [2**40, 0]):
         with pytest.raises(BadArgument, match="place of go_to must be a row and a column"):
-            repertoire.order("go_to", place=place)
+            skill_set.order("go_to", place=place)
     with pytest.raises(BadArgument, match="steps of wait must be a whole number; given 'ten'"):
-        repertoire.order("wait", steps="ten")
+        skill_set.order("wait", steps="ten")
     with pytest.raises(UnknownName, match="thing to take"):
-        repertoire.order("take", thing=3)
+        skill_set.order("take", thing=3)
 
 
 def test_every_skill_of_every_world_says_what_it_does():
     for entry in (*catalogue.WORLDS, *catalogue.SOCIETIES):
-        for skill in Repertoire(sociarium.make(entry.id)).skills:
+        for skill in SkillSet(sociarium.make(entry.id)).skills:
             assert skill.says.endswith(".") and skill.says[0].isupper()
 
 

@@ -7,26 +7,26 @@ import numpy as np
 
 import sociarium
 from sociarium.core.facets import Board
-from sociarium.players.planning.repertoire import Repertoire
 from sociarium.players.planning.skill import Status
+from sociarium.players.planning.skill_set import SkillSet
 
 
 class Told:
-    """A world with its repertoire, compiled once; `own` are the skills it declares."""
+    """A world with its skill set, compiled once; `own` are the skills it declares."""
 
     def __init__(self, stage, own=(), names=()):
         self.stage, self.env = stage, stage.env
-        self.repertoire = Repertoire(self.env, own=own, names=names)
+        self.skill_set = SkillSet(self.env, own=own, names=names)
         self._step = jax.jit(self._one)
 
     def _one(self, key, state, others, memory, order, running, interrupted, seat, params):
-        env, surveyor = self.env, self.repertoire.surveyor
+        env, map_tracker = self.env, self.skill_set.map_tracker
         mine = lambda tree: jax.tree.map(lambda x: x[seat], tree)  # noqa: E731
         view, legal = mine(env.observe(state, params)), env.legal(state, params)[seat]
         cell, heading = mine(env.facet(Board).poses(state))
-        memory = surveyor.looked(memory, view, cell, heading, running.elapsed)
+        memory = map_tracker.looked(memory, view, cell, heading, running.elapsed)
         k_act, k_step = jax.random.split(key)
-        action, running = self.repertoire.act(
+        action, running = self.skill_set.act(
             k_act, view, legal, memory, order, running, interrupted
         )
         after, transition = env.step(k_step, state, others.at[seat].set(action), params)
@@ -34,10 +34,10 @@ class Told:
 
     def follow(self, state, name, *, seat=0, most=60, others=(), memory=None, stop=-1, **told):
         """Plays until the order ends; what was done, how it ended, and what was then."""
-        repertoire = self.repertoire
-        order = told.pop("order", None) or repertoire.order(name, **told)
-        memory = repertoire.surveyor.unknown() if memory is None else memory
-        running, deeds, paid = repertoire.begin(), [], 0.0
+        skill_set = self.skill_set
+        order = told.pop("order", None) or skill_set.order(name, **told)
+        memory = skill_set.map_tracker.unknown() if memory is None else memory
+        running, deeds, paid = skill_set.begin(), [], 0.0
         acts, params = self.stage.acts(others), self.stage.params({})
         for step in range(most):
             interrupted = jnp.bool_(step == stop)

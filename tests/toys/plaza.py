@@ -83,7 +83,7 @@ class Plaza(Environment[State, Params]):
         words = random.bits(k_move, self.players)
         body = movement.resolve(words, state.body, there, CELLS, swaps=True)  # R1
         falls = random.chance(k_fall, params.litter_chance)
-        spot = random.below(random.bits(k_where), jnp.int32(CELLS))
+        spot = random.randint_from_bits(random.bits(k_where), jnp.int32(CELLS))
         after = State(state.clock + 1, body, litter.at[spot].set(litter[spot] | falls))  # R3
         over = after.clock >= params.horizon  # R4
         events = {"picked": event(picked, cell=state.body)}

@@ -25,7 +25,7 @@ from sociarium.core.events import event
 from sociarium.core.facets import Bench, Cooperation, Hidden, Places
 from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.scene import Body, Entry, Place, Scene, Thing
+from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
 
 PLACES = ("pantry", "kettle", "counter")
@@ -79,7 +79,7 @@ class Stall(Environment[State, Params]):
             ),
             rows=1,
             cols=len(PLACES),
-            home=(0, 0),
+            ego_origin=(0, 0),
             own=(OwnSpec("hands", 0, TEA),),
             shared=(OwnSpec("orders", 0, MOST_ORDERS), OwnSpec("next order", 0, EVERY)),
         )
@@ -188,7 +188,7 @@ class Stall(Environment[State, Params]):
             things=(Thing("tea", 0, KETTLE),) * int(state.ready),
             places=tuple(Place(n, int(busy) if n == "kettle" else 0) for n in PLACES),
             shared=(
-                Entry(f"{int(state.orders)} open orders"),
-                Entry("next order", EVERY - int(state.clock) % EVERY, EVERY),
+                PanelEntry(f"{int(state.orders)} open orders"),
+                PanelEntry("next order", EVERY - int(state.clock) % EVERY, EVERY),
             ),
         )

@@ -68,8 +68,10 @@ def test_every_player_sees_itself_and_not_its_neighbour_by_number_at_the_centre(
     occupant = view.cells[:, env.view_spec.plane("occupant")]
     seats = view.cells[:, env.view_spec.plane("seat")]
     for seat in range(env.players):
-        assert list(zip(*np.nonzero(occupant[seat] == 1), strict=True)) == [env.view_spec.home]
-        assert seats[seat][env.view_spec.home] == seat + 1
+        assert list(zip(*np.nonzero(occupant[seat] == 1), strict=True)) == [
+            env.view_spec.ego_origin
+        ]
+        assert seats[seat][env.view_spec.ego_origin] == seat + 1
         assert (seats[seat] == seat + 1).sum() == 1
 
 

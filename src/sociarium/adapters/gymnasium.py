@@ -64,7 +64,7 @@ class Focal(gymnasium.Env[Any, Any]):
         self.action_space = spaces.done(self.table)
         self.key: Any = None
         self.number = -1
-        self.moment: tables.Moment | None = None
+        self.moment: tables.TableMoment | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

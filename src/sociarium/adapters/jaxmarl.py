@@ -32,7 +32,7 @@ REWARDS = ("own", "mean", "sum", "times_players")
 ByAgent = dict[str, Shaped[Array, "..."]]
 
 
-class State(eqx.Module):
+class JaxMarlState(eqx.Module):
     """The world, what the observer remembers, and what JaxMARL asks of every state."""
 
     world: Any
@@ -99,16 +99,20 @@ class MultiAgent:
         return self.action_spaces[agent]
 
     @partial(jax.jit, static_argnums=0)
-    def reset(self, key: Array) -> tuple[ByAgent, State]:
+    def reset(self, key: Array) -> tuple[ByAgent, JaxMarlState]:
         """Observations and state at the start of an episode."""
         world = self.world.reset(_fast(key), self.params)
         view = self.world.observe(world, self.params)
-        state = State(world, self.observer.begin(view), jnp.bool_(False), jnp.int32(0))
+        state = JaxMarlState(world, self.observer.begin(view), jnp.bool_(False), jnp.int32(0))
         return self._by_agent(self.observer.look(view, state.memory)), state
 
     def step(
-        self, key: Array, state: State, actions: ByAgent, reset_state: State | None = None
-    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
+        self,
+        key: Array,
+        state: JaxMarlState,
+        actions: ByAgent,
+        reset_state: JaxMarlState | None = None,
+    ) -> tuple[ByAgent, JaxMarlState, ByAgent, ByAgent, dict[str, Any]]:
         """A step that begins anew where the episode ends, from `reset_state` if it is given.
 
         Actions out of range are refused; inside a compiled program, where that is not possible,
@@ -119,8 +123,8 @@ class MultiAgent:
 
     @partial(jax.jit, static_argnums=0)
     def _step(
-        self, key: Array, state: State, actions: ByAgent, reset_state: State | None
-    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
+        self, key: Array, state: JaxMarlState, actions: ByAgent, reset_state: JaxMarlState | None
+    ) -> tuple[ByAgent, JaxMarlState, ByAgent, ByAgent, dict[str, Any]]:
         k_step, k_reset = jax.random.split(_fast(key))
         chosen = self._stacked(actions)
         world, transition = self.world.step(k_step, state.world, chosen, self.params)
@@ -129,7 +133,7 @@ class MultiAgent:
         start = self._start(ended, k_reset) if reset_state is None else reset_state.world
         world = jax.tree.map(lambda new, old: jnp.where(ended, new, old), start, world)
         view = self.world.observe(world, self.params)
-        after = State(
+        after = JaxMarlState(
             world=world,
             memory=self.observer.after(view, chosen, ended, state.memory),
             done=jnp.bool_(False),
@@ -138,20 +142,20 @@ class MultiAgent:
         return self._by_agent(self.observer.look(view, after.memory)), after, *gains
 
     def step_env(
-        self, key: Array, state: State, actions: ByAgent
-    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
+        self, key: Array, state: JaxMarlState, actions: ByAgent
+    ) -> tuple[ByAgent, JaxMarlState, ByAgent, ByAgent, dict[str, Any]]:
         """A step that leaves an ended episode as it is; actions as in `step`."""
         self._refuse_unknown(actions)
         return self._step_env(key, state, actions)
 
     @partial(jax.jit, static_argnums=0)
     def _step_env(
-        self, key: Array, state: State, actions: ByAgent
-    ) -> tuple[ByAgent, State, ByAgent, ByAgent, dict[str, Any]]:
+        self, key: Array, state: JaxMarlState, actions: ByAgent
+    ) -> tuple[ByAgent, JaxMarlState, ByAgent, ByAgent, dict[str, Any]]:
         chosen = self._stacked(actions)
         world, transition = self.world.step(_fast(key), state.world, chosen, self.params)
         view = self.world.observe(world, self.params)
-        after = State(
+        after = JaxMarlState(
             world=world,
             memory=self.observer.remember(view, chosen, state.memory),
             done=transition.terminated | transition.truncated,
@@ -160,13 +164,13 @@ class MultiAgent:
         gains = self._gains(world, transition)
         return self._by_agent(self.observer.look(view, after.memory)), after, *gains
 
-    def get_obs(self, state: State) -> ByAgent:
+    def get_obs(self, state: JaxMarlState) -> ByAgent:
         """What the agents are shown in this state."""
         view = self.world.observe(state.world, self.params)
         return self._by_agent(self.observer.look(view, state.memory))
 
     @partial(jax.jit, static_argnums=0)
-    def get_avail_actions(self, state: State) -> ByAgent:
+    def get_avail_actions(self, state: JaxMarlState) -> ByAgent:
         """Which actions are legal."""
         return self._by_agent(self.world.legal(state.world, self.params))
 

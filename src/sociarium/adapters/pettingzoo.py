@@ -66,7 +66,7 @@ class Parallel(ParallelEnv[str, Observation, Any]):
         }
         self.key: Any = None
         self.number = -1
-        self.moment: tables.Moment | None = None
+        self.moment: tables.TableMoment | None = None
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Space:
         """What an agent is shown."""

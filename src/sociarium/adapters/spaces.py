@@ -26,14 +26,14 @@ def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
     if told is None:
         return parts
     ties = np.broadcast_to(_highest(told.ties), (told.contacts, len(told.ties)))
-    far = np.tile(np.array([told.far, told.far, 3], np.int16), (told.lookouts, 1))
-    near = np.tile(np.array([-told.far, -told.far, 0], np.int16), (told.lookouts, 1))
+    far = np.tile(np.array([told.far, told.far, 3], np.int16), (told.shared_views, 1))
+    near = np.tile(np.array([-told.far, -told.far, 0], np.int16), (told.shared_views, 1))
     return parts | {
         "social_own": _codes(_highest(told.own)),
         "social_ties": _codes(ties),
-        "social_lookout": spaces.Box(0, told.seats, (told.lookouts,), np.int32),
+        "social_lookout": spaces.Box(0, told.seats, (told.shared_views,), np.int32),
         "social_offsets": spaces.Box(near, far, dtype=np.int16),
-        "social_windows": _codes(np.broadcast_to(cells, (told.lookouts, *window))),
+        "social_windows": _codes(np.broadcast_to(cells, (told.shared_views, *window))),
     }
 
 

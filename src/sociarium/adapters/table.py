@@ -73,7 +73,7 @@ class Table:
             parts |= {
                 "social_own": view.social.own,
                 "social_ties": view.social.ties,
-                "social_lookout": view.social.lookout.astype(jnp.int32),
+                "social_lookout": view.social.shared_view.astype(jnp.int32),
                 "social_offsets": view.social.offsets,
                 "social_windows": view.social.windows,
             }
@@ -137,7 +137,7 @@ def known(render_mode: str | None) -> str | None:
     return render_mode
 
 
-class Moment(eqx.Module):
+class TableMoment(eqx.Module):
     """An episode between two steps, and what the observer remembers of it."""
 
     key: Key[Array, ""]
@@ -167,15 +167,15 @@ class Outcome(eqx.Module):
 
 def start(
     table: Table, key: Key[Array, ""], number: Int[Array, ""], params: Any
-) -> tuple[Moment, Any]:
+) -> tuple[TableMoment, Any]:
     """The start of episode `number` of a lane's key, and what is shown."""
     policies, seating = table.alone
     return _start(table, Stepper(table.env, policies), seating, key, number, params)
 
 
 def step(
-    table: Table, moment: Moment, actions: Int[Array, " players"], params: Any
-) -> tuple[Moment, Any, Outcome]:
+    table: Table, moment: TableMoment, actions: Int[Array, " players"], params: Any
+) -> tuple[TableMoment, Any, Outcome]:
     """The next moment, what is shown, and what the step brought."""
     policies, seating = table.alone
     return _step(table, Stepper(table.env, policies), seating, moment, actions, params)
@@ -189,10 +189,10 @@ def _start(
     key: Key[Array, ""],
     number: Int[Array, ""],
     params: Any,
-) -> tuple[Moment, Any]:
+) -> tuple[TableMoment, Any]:
     played = stepper.begin(jax.random.fold_in(key, number), seating, params)
     memory = table.begin(played.view)
-    return Moment(key, number, jnp.int32(0), played, memory), table.look(played.view, memory)
+    return TableMoment(key, number, jnp.int32(0), played, memory), table.look(played.view, memory)
 
 
 @partial(jax.jit, static_argnames=("table", "stepper"))
@@ -200,10 +200,10 @@ def _step(
     table: Table,
     stepper: Stepper,
     seating: Seating,
-    moment: Moment,
+    moment: TableMoment,
     actions: Int[Array, " players"],
     params: Any,
-) -> tuple[Moment, Any, Outcome]:
+) -> tuple[TableMoment, Any, Outcome]:
     def given(decided: Any, view: View, legal: Any) -> Int[Array, " players"]:
         if table.focal is None:
             return actions
@@ -212,7 +212,7 @@ def _step(
     k_step = step_key(moment.key, moment.number, moment.clock)
     played, record = stepper.step(k_step, moment.played, seating, params, given)
     memory = table.after(played.view, record.actions, jnp.bool_(False), moment.memory)
-    after = Moment(moment.key, moment.number, moment.clock + 1, played, memory)
+    after = TableMoment(moment.key, moment.number, moment.clock + 1, played, memory)
     transition = record.transition
     outcome = Outcome(transition.reward, transition.terminated, transition.truncated)
     return after, table.look(played.view, memory), outcome

@@ -83,12 +83,12 @@ class Batch:
     def sums(self, counted: Sequence[str] = (), on_progress: OnProgress = silent) -> Sums:
         """Plays and adds up returns and the counted events; nothing else is kept."""
         specs = tuple(_spec(self.env, name) for name in counted)
-        begin, go_on = _summing(self.stepper, specs, self.mesh)
+        begin, step_many = _summing(self.stepper, specs, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
         ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
         on_progress(0, self.steps)
         for first, last in itertools.pairwise(ends):
-            carry = go_on(carry, self.seating, self.params, first, last)
+            carry = step_many(carry, self.seating, self.params, first, last)
             jax.block_until_ready(carry)
             on_progress(int(last), self.steps)
         return jax.tree.map(lambda x: np.asarray(x)[self.back], carry[2])
@@ -96,12 +96,12 @@ class Batch:
     def episodes(self, on_progress: OnProgress = silent) -> list[PlayedEpisode]:
         """Plays and records every lane in full."""
         at_once = max(1, min(STEPS_AT_ONCE, self.steps))
-        begin, go_on = _recording(self.stepper, at_once, self.mesh)
+        begin, step_many = _recording(self.stepper, at_once, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
         on_progress(0, self.steps)
         films = [_Film() for _ in self.back]
         for first in range(0, self.steps, at_once):
-            carry, record = go_on(carry, self.seating, self.params, np.int32(first))
+            carry, record = step_many(carry, self.seating, self.params, np.int32(first))
             size = min(at_once, self.steps - first)
             record = jax.tree.map(lambda x, size=size: np.asarray(x)[:size], record)
             for film, lane in zip(films, self.back, strict=True):
@@ -122,7 +122,7 @@ def _summing(stepper: Stepper, specs: tuple[EventSpec, ...], mesh: Mesh) -> tupl
         sums = Sums(nothing, nothing, {spec.name: nothing for spec in specs}, none)
         return (*_begin(stepper, keys, seating, params), sums, none.astype(bool))
 
-    def go_on(carry: Any, seating: Seating, params: Any, first: Any, last: Any) -> Any:
+    def step_many(carry: Any, seating: Seating, params: Any, first: Any, last: Any) -> Any:
         def step(clock: Any, carry: Any) -> Any:
             keys, moment, sums, over = carry
             moment, record = stepper.step(_step_keys(keys, clock), moment, seating, params)
@@ -132,7 +132,7 @@ def _summing(stepper: Stepper, specs: tuple[EventSpec, ...], mesh: Mesh) -> tupl
         return jax.lax.fori_loop(first, last, step, carry)
 
     started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
-    return started, _spread(go_on, mesh, (LANES, SEATING, WHOLE, WHOLE, WHOLE), LANES, donate=0)
+    return started, _spread(step_many, mesh, (LANES, SEATING, WHOLE, WHOLE, WHOLE), LANES, donate=0)
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +142,7 @@ def _recording(stepper: Stepper, at_once: int, mesh: Mesh) -> tuple[Any, Any]:
     def begin(keys: Any, seating: Seating, params: Any) -> Any:
         return _begin(stepper, keys, seating, params)
 
-    def go_on(carry: Any, seating: Seating, params: Any, first: Any) -> Any:
+    def step_many(carry: Any, seating: Seating, params: Any, first: Any) -> Any:
         def step(carry: Any, clock: Any) -> Any:
             keys, moment = carry
             moment, record = stepper.step(_step_keys(keys, clock), moment, seating, params)
@@ -152,7 +152,7 @@ def _recording(stepper: Stepper, at_once: int, mesh: Mesh) -> tuple[Any, Any]:
 
     started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
     made = (LANES, TIME_LANES)
-    return started, _spread(go_on, mesh, (LANES, SEATING, WHOLE, WHOLE), made, donate=0)
+    return started, _spread(step_many, mesh, (LANES, SEATING, WHOLE, WHOLE), made, donate=0)
 
 
 def _begin(stepper: Stepper, keys: Any, seating: Seating, params: Any) -> tuple[Any, Moment]:

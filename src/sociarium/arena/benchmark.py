@@ -129,8 +129,8 @@ def _random_play(env: Environment[Any, Any], lanes: int, devices: int, steps: in
 
     def step(carry: Any, _: None) -> tuple[Any, None]:
         state, _view, _legal = carry
-        words = jax.vmap(lambda key: random.player_words(key, env.players))(local.keys(state))
-        actions = random.below(words, jnp.full(words.shape, len(env.actions)))
+        words = jax.vmap(lambda key: random.player_bits(key, env.players))(local.keys(state))
+        actions = random.randint_from_bits(words, jnp.full(words.shape, len(env.actions)))
         state, _transition, view = local.step(state, actions, params)
         return (state, view, legal(state.state, params)), None
 
@@ -142,9 +142,9 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
     draws = env.facet(Bench).draws
     window = Window(
         Terrain(np.zeros(ground_plan(env).shape, bool)),
-        ahead=spec.home[0],
-        behind=spec.rows - 1 - spec.home[0],
-        side=spec.home[1],
+        ahead=spec.ego_origin[0],
+        behind=spec.rows - 1 - spec.ego_origin[0],
+        side=spec.ego_origin[1],
     )
     cells = window.terrain.cells
 
@@ -166,7 +166,9 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
 
     def draw(key: Any) -> tuple[Any, Any]:
         words = random.bits(key, draws + env.players)
-        return random.below(words[: env.players], jnp.full(env.players, cells * 4)), words.sum()
+        return random.randint_from_bits(
+            words[: env.players], jnp.full(env.players, cells * 4)
+        ), words.sum()
 
     def start() -> Any:
         first = jax.lax.axis_index("lanes") * local
@@ -198,5 +200,5 @@ def _sharded(
         return jax.lax.scan(step, carry, None, length=steps)[0]
 
     begin = jax.shard_map(start, mesh=mesh, in_specs=(), out_specs=lanes, check_vma=False)
-    go_on = jax.shard_map(run, mesh=mesh, in_specs=lanes, out_specs=lanes, check_vma=False)
-    return jax.jit(begin), go_on
+    step_many = jax.shard_map(run, mesh=mesh, in_specs=lanes, out_specs=lanes, check_vma=False)
+    return jax.jit(begin), step_many

@@ -8,7 +8,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 
 
 @dataclass(frozen=True)
-class Moment:
+class MatchMoment:
     """How far a match is: steps and rounds played, decisions asked for, and how things stand."""
 
     step: int
@@ -19,7 +19,7 @@ class Moment:
     gauges: Mapping[str, float]
 
 
-End = Callable[[Moment], str]  # why it is over, or nothing
+End = Callable[[MatchMoment], str]  # why it is over, or nothing
 
 
 def _counted(name: str, most: float) -> End:
@@ -29,7 +29,7 @@ def _counted(name: str, most: float) -> End:
 _FIELDS = {"steps": "step", "rounds": "rounds", "budget": "decisions", "seconds": "seconds"}
 
 
-def _all_out(now: Moment) -> str:
+def _all_out(now: MatchMoment) -> str:
     return "" if now.present else "all_out"
 
 

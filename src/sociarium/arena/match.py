@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.arena.clocks import Clock, Realtime
-from sociarium.arena.ends import End, Moment
+from sociarium.arena.ends import End, MatchMoment
 from sociarium.arena.guests import (
     DEADLINE,
     FORGOTTEN,
@@ -44,7 +44,7 @@ from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
 from sociarium.core.manifest import plain
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
-from sociarium.core.record import MARKED, Asked, Record, Task
+from sociarium.core.record import MARKED, Asked, Record, SkillTask
 from sociarium.players import agents, roster
 from sociarium.players.agents import decides_outside, lifted
 from sociarium.players.decision import Decision
@@ -133,7 +133,7 @@ class Match:
         self.texts: list[str] = []
         self._letters = 0  # bytes of texts
         self.patches: list[Patch] = []
-        self.tasks: list[Task] = []
+        self.tasks: list[SkillTask] = []
         self.asked: list[Asked] = []
         self.marks: dict[int, str] = {0: self._hash()}
         self.ended = ""
@@ -341,13 +341,13 @@ class Match:
     def _pursue(self, seat: int, skill: str, arguments: dict[str, Any]) -> None:
         """A seat takes up a skill, or with none drops the one it pursues."""
         if skill:
-            if self.runner.repertoire is None:
+            if self.runner.skill_set is None:
                 raise BadArgument("this player said that it uses no skills")
-            order = self.runner.repertoire.order(skill, **arguments)
+            order = self.runner.skill_set.order(skill, **arguments)
             self.now = self.runner.pursue(self.now, seat, order)
         self.guests[seat].pursues = skill
         self.guests[seat].status = "" if skill else Status.INTERRUPTED.name.lower()
-        self.tasks.append(Task(step=self.step, seat=seat, skill=skill, arguments=arguments))
+        self.tasks.append(SkillTask(step=self.step, seat=seat, skill=skill, arguments=arguments))
 
     def _fallback(self, seat: int) -> int:
         legal = np.flatnonzero(self._look().legal[self.runner.hosts.index(seat)])
@@ -435,7 +435,7 @@ class Match:
             return "terminated"
         if bool(kept.transition.truncated):
             return "horizon"
-        now = Moment(
+        now = MatchMoment(
             step=step,
             rounds=self.clock.rounds if self.guests else step,
             decisions=sum(one.decisions for one in self.guests.values()),
@@ -594,10 +594,10 @@ class Match:
 
 def _offers(runner: EpisodeRunner) -> tuple[Offer, ...]:
     """Every skill that players outside can use."""
-    if runner.repertoire is None:
+    if runner.skill_set is None:
         return ()
-    setting = runner.repertoire.setting
+    setting = runner.skill_set.setting
     return tuple(
         Offer(one.name, one.asks(setting), one.things(setting), one.says)
-        for one in runner.repertoire.skills
+        for one in runner.skill_set.skills
     )

@@ -87,14 +87,14 @@ def _told(spec: ViewSpec) -> list[Told]:
     if told is None:
         return []
     contacts = [f"contact {number}" for number in range(told.contacts)]
-    lookouts = [f"lookout {number}" for number in range(told.lookouts)]
+    shared_views = [f"shared view {number}" for number in range(told.shared_views)]
 
     def codes(of: list[str], plane: PlaneSpec, read: Callable[[Social], Array]) -> Told:
         names = tuple(f"{name}: {plane.name}" for name in of)
         return Told(names, 0, len(plane.codes) - 1, read, plane.codes)
 
     def place(axis: int, name: str, low: int, high: int) -> Told:
-        names = tuple(f"{lookout}: {name}" for lookout in lookouts)
+        names = tuple(f"{shared_view}: {name}" for shared_view in shared_views)
         return Told(names, low, high, lambda social: social.offsets[..., axis])
 
     every = [
@@ -107,7 +107,10 @@ def _told(spec: ViewSpec) -> list[Told]:
             for at, plane in enumerate(told.ties)
         ),
         Told(
-            tuple(f"{at}: whose" for at in lookouts), 0, told.seats, lambda social: social.lookout
+            tuple(f"{at}: whose" for at in shared_views),
+            0,
+            told.seats,
+            lambda social: social.shared_view,
         ),
         place(0, "cells ahead", -told.far, told.far),
         place(1, "cells to the right", -told.far, told.far),
@@ -118,8 +121,10 @@ def _told(spec: ViewSpec) -> list[Told]:
 
 def _through_lookouts(spec: ViewSpec, channels: tuple[str, ...]) -> tuple[str, ...]:
     """The names of a window's channels, once for each window of another that is shown."""
-    lookouts = spec.social.lookouts if spec.social else 0
-    return tuple(f"lookout {number}: {name}" for number in range(lookouts) for name in channels)
+    shared_views = spec.social.shared_views if spec.social else 0
+    return tuple(
+        f"shared view {number}: {name}" for number in range(shared_views) for name in channels
+    )
 
 
 class Codes(Observer):
@@ -402,7 +407,7 @@ def _cells_last(cells: UInt8[Array, "*batch planes rows cols"]) -> UInt8[Array, 
 
 
 def _side_by_side(
-    windows: Shaped[Array, "*batch lookouts rows cols channels"],
+    windows: Shaped[Array, "*batch shared_views rows cols channels"],
 ) -> Shaped[Array, "*batch rows cols all_channels"]:
     """Windows of others as channels of one's own, window after window."""
     last = jnp.moveaxis(windows, -4, -2)

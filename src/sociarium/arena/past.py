@@ -6,7 +6,7 @@ from typing import Any
 
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.patches import NewPlayer, Patch
-from sociarium.core.record import Asked, Page, Record, Task
+from sociarium.core.record import Asked, Page, Record, SkillTask
 
 
 class Past:
@@ -40,7 +40,7 @@ class Past:
         """The seats that were asked."""
         return [asked.seat for asked in self._asked[step]]
 
-    def answers(self, step: int) -> Iterator[tuple[Asked, list[Task], list[Patch]]]:
+    def answers(self, step: int) -> Iterator[tuple[Asked, list[SkillTask], list[Patch]]]:
         """Whose answers counted, in order, with the skills they took up and what they wrote."""
         tasks, written = self._tasks[step], self._written[step]
         for answer in self._landed[step]:

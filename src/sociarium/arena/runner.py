@@ -27,8 +27,8 @@ from sociarium.core.facets import ground_plan
 from sociarium.core.patches import Patch
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
-from sociarium.players.planning.repertoire import Repertoire
-from sociarium.players.planning.skill import NONE, Order, Running
+from sociarium.players.planning.skill import NONE, SkillCall, SkillStatus
+from sociarium.players.planning.skill_set import SkillSet
 
 MOST = 50  # steps at once
 KEPT = 16  # compiled runners that are remembered
@@ -47,8 +47,8 @@ class SkillState(eqx.Module):
     """What the seats of players outside know and pursue, one after another."""
 
     memory: MapMemory
-    order: Order
-    running: Running
+    order: SkillCall
+    running: SkillStatus
 
 
 class RunnerState(eqx.Module):
@@ -78,7 +78,7 @@ class Programs:
 
     def __init__(self, stepper: Stepper, hosts: tuple[int, ...], skilled: bool) -> None:
         self.stepper, self.env, self.hosts = stepper, stepper.env, np.array(hosts, np.int32)
-        self.repertoire = Repertoire(self.env) if skilled and hosts else None
+        self.skill_set = SkillSet(self.env) if skilled and hosts else None
         self.plan = ground_plan(self.env)
         self.start = jax.jit(self._start)
         self.begin = jax.jit(stepper.policies.begin)
@@ -95,11 +95,11 @@ class Programs:
 
     def _newcomers(self, moment: Moment, clock: Int[Array, ""]) -> SkillState | None:
         """Players outside who pursue nothing, and know what they see now."""
-        if self.repertoire is None:
+        if self.skill_set is None:
             return None
-        unknown, idle = self.repertoire.surveyor.unknown(), self.repertoire.idle()
+        unknown, idle = self.skill_set.map_tracker.unknown(), self.skill_set.idle()
         many = lambda x: jnp.broadcast_to(x[None], (len(self.hosts), *x.shape))  # noqa: E731
-        blank = jax.tree.map(many, SkillState(unknown, Order.of(NONE), idle))
+        blank = jax.tree.map(many, SkillState(unknown, SkillCall.of(NONE), idle))
         return self._looked(blank, moment, clock)
 
     def _look(self, moment: Moment) -> Seen:
@@ -111,12 +111,12 @@ class Programs:
         self, skills: SkillState | None, moment: Moment, clock: Int[Array, ""]
     ) -> SkillState | None:
         """What players outside know once they have looked around, and how their skills stand."""
-        if self.repertoire is None or skills is None:
+        if self.skill_set is None or skills is None:
             return None
         seen = self._look(moment)
-        looked = jax.vmap(self.repertoire.surveyor.looked, (0, 0, 0, 0, None))
+        looked = jax.vmap(self.skill_set.map_tracker.looked, (0, 0, 0, 0, None))
         memory = looked(skills.memory, seen.view, seen.cell, seen.heading, clock)
-        judged = jax.vmap(self.repertoire.judged)(
+        judged = jax.vmap(self.skill_set.judged)(
             seen.view, seen.legal, memory, skills.order, skills.running
         )
         return SkillState(memory, skills.order, judged)
@@ -131,7 +131,7 @@ class Programs:
     ) -> tuple[RunnerState, StepRecord]:
         moment, skills = now.moment, now.skills
         k_step = step_key(config.key, config.number, now.clock)
-        if self.repertoire is not None and skills is not None:
+        if self.skill_set is not None and skills is not None:
             skills, chosen = self._pursued(k_step, moment, skills, chosen)
 
         def given(actions: Any, view: View, legal: Any) -> Int[Array, " players"]:
@@ -154,9 +154,9 @@ class Programs:
         chosen: Int[Array, " hosts"],
     ) -> tuple[SkillState, Int[Array, " hosts"]]:
         """What players outside do: what they chose, or the next action of their skill."""
-        assert self.repertoire is not None
+        assert self.skill_set is not None
         view, legal = jax.tree.map(lambda x: x[self.hosts], (moment.view, moment.legal))
-        action, running = jax.vmap(self.repertoire.act)(
+        action, running = jax.vmap(self.skill_set.act)(
             random.player_keys(k_step, self.hosts),
             view,
             legal,
@@ -207,7 +207,7 @@ class EpisodeRunner:
         pure = [None if seat in self.hosts else chair for seat, chair in enumerate(self.chairs)]
         policies, self.seating = lineup(env, pure).seated()
         self.programs = programs(Stepper(env, policies), self.hosts, skilled)
-        self.repertoire = self.programs.repertoire
+        self.skill_set = self.programs.skill_set
 
     def start(self) -> RunnerState:
         """The episode before its first step."""
@@ -236,10 +236,10 @@ class EpisodeRunner:
         after, film = self.programs.step_many(now, np.int32(steps), self.seating, self.config)
         return after, jax.tree.map(lambda x: x[:steps], jax.device_get(film))
 
-    def pursue(self, now: RunnerState, seat: int, order: Order) -> RunnerState:
+    def pursue(self, now: RunnerState, seat: int, order: SkillCall) -> RunnerState:
         """The seat of a player outside takes up a skill."""
-        assert self.repertoire is not None and now.skills is not None
-        skills, begun = now.skills, self.repertoire.begin()
+        assert self.skill_set is not None and now.skills is not None
+        skills, begun = now.skills, self.skill_set.begin()
         place = self.hosts.index(seat)
         order, running = _put((skills.order, skills.running), place, (order, begun))
         pursued = SkillState(skills.memory, order, running)

@@ -28,7 +28,7 @@ BLOCK = 32  # chairs of one player that decide together
 
 
 @dataclass(frozen=True)
-class Structure:
+class PlayerStructure:
     """What players have in common who differ only in the numbers in their arrays."""
 
     statics: tuple[Any, ...]  # leaves that are no arrays, such as a whole script
@@ -36,7 +36,7 @@ class Structure:
     shapes: tuple[tuple[tuple[int, ...], str], ...]  # and types, of the arrays
 
     @classmethod
-    def of(cls, player: PurePlayer) -> "Structure":
+    def of(cls, player: PurePlayer) -> "PlayerStructure":
         """The structure of a player."""
         arrays, statics = eqx.partition(player, eqx.is_array)
         leaves, tree = jax.tree.flatten(statics, is_leaf=lambda leaf: leaf is None)
@@ -68,7 +68,7 @@ class SeatPolicies:
     With `sole`, one player has every chair of every lane.
     """
 
-    structures: tuple[Structure, ...]
+    structures: tuple[PlayerStructure, ...]
     seats: int
     sole: bool = False
 
@@ -169,14 +169,14 @@ class Roster:
     players: tuple[PurePlayer, ...]
 
     @cached_property
-    def structures(self) -> tuple[Structure, ...]:
+    def structures(self) -> tuple[PlayerStructure, ...]:
         """The structures there are, in the order in which they first come."""
         return tuple(dict.fromkeys(self.of))
 
     @cached_property
-    def of(self) -> tuple[Structure, ...]:
+    def of(self) -> tuple[PlayerStructure, ...]:
         """The structure of each player."""
-        return tuple(map(Structure.of, self.players))
+        return tuple(map(PlayerStructure.of, self.players))
 
     def seated(
         self, who: Int[np.ndarray, "lanes seats"], devices: int = 1
@@ -210,7 +210,7 @@ def _filled(rows: Int[np.ndarray, "rows ..."], most: int, nobody: int) -> np.nda
 
 
 def _blocks(
-    part: Int[np.ndarray, " chairs"], members: Sequence[int], structure: Structure
+    part: Int[np.ndarray, " chairs"], members: Sequence[int], structure: PlayerStructure
 ) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, " blocks"]]:
     """The chairs of a structure's players in rows of one block, and whose each row is.
 

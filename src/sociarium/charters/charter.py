@@ -57,7 +57,7 @@ class Charter(ByArguments, abc.ABC, Generic[State, Params]):
     own_specs: tuple[PlaneSpec, ...] = ()
     tie_specs: tuple[PlaneSpec, ...] = ()
     pauses = False  # whether the world can stand still; a `clock` in the state counts those steps
-    lookouts = 0  # how many windows of others a player can see besides its own
+    shared_views = 0  # how many windows of others a player can see besides its own
     suits_large = False  # whether it does with contacts that are near; its state then has `near`
     large = False  # whether there are too many players to name
     nearby = 0  # how many of the nearest players it can address, where not by name
@@ -112,7 +112,7 @@ class Charter(ByArguments, abc.ABC, Generic[State, Params]):
         """Who gets what of everybody's points, counted in parts; their sum stays."""
         return parts
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
+    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
         """Whose windows each player sees besides its own; NOBODY where there is none."""
         return jnp.zeros((self.players, 0), jnp.int32)
 

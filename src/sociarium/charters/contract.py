@@ -94,7 +94,7 @@ class Contract(Charter[State, Params]):
         turns, lots, groups = random.bits(key, 3, self.players)
         order = jnp.argsort(turns[: 0 if self.large else None]).astype(jnp.int32)
         first = (lots >> 8).astype(jnp.float32) < params.forced * 2**24
-        drawn = random.below(groups, jnp.full(self.players, self.groups))
+        drawn = random.randint_from_bits(groups, jnp.full(self.players, self.groups))
         group = jnp.where(first, 0, drawn)
         return State(jnp.int32(0), order, jnp.where(params.forced < 0, NOBODY, group), near)
 

@@ -45,7 +45,7 @@ from sociarium.mechanics.social import NOBODY, Edges, Members
 SHEET = RuleSheet.read(__doc__)
 TENTHS = 10
 WHOLE = 2**20  # the weight of the heaviest member of a coalition
-MOST_LOOKOUTS = 4
+MOST_SHARED_VIEWS = 4
 
 
 class Params(eqx.Module):
@@ -107,7 +107,7 @@ class Negotiation(Charter[State, Params]):
             ActionSpec("accept", "accept", sentence="accept what your partner proposed"),
             ActionSpec("end", "end", sentence="stop bargaining with your partner"),
         )
-        self.lookouts = min(world.players - 1, MOST_LOOKOUTS) if self.sight else 0
+        self.shared_views = min(world.players - 1, MOST_SHARED_VIEWS) if self.sight else 0
         self.own_specs = (
             PlaneSpec("stage", ("negotiating", "working")),
             PlaneSpec("word", ("not mine", "mine")),
@@ -255,10 +255,10 @@ class Negotiation(Charter[State, Params]):
             parts = settled(parts, times, params.fine, clause.to_others)
         return parts
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
+    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
         """Those with whom sight was agreed."""
         none = jnp.zeros(state.sight.shape, jnp.uint8)
-        return social.shown_by(Edges(none, state.sight), self.players, self.lookouts)
+        return social.shown_by(Edges(none, state.sight), self.players, self.shared_views)
 
     def turn(
         self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params

@@ -33,7 +33,7 @@ from sociarium.mechanics.social import NOBODY, Edges, Members
 
 SHEET = RuleSheet.read(__doc__)
 MOST_GROUPS = 32
-LOOKOUTS = 4
+SHARED_VIEWS = 4
 LATELY = 16  # steps over which earnings are averaged
 LEVELS = tuple(PARTS >> fall for fall in range(6, -1, -1))  # a 64th of a point, ... a point
 MOST_EARNED = 2**7  # 9,684 points; so much counts as earned in a step, at most
@@ -81,12 +81,15 @@ class Open(Charter[State, Params]):
         """Named players and groups, or those at hand in large societies (C4)."""
         self.groups = world.players if self.large else min(world.players, MOST_GROUPS)
         if self.large:
-            self.lookouts, near = 0, self.contacts  # a window for each would be most of all memory
+            self.shared_views, near = (
+                0,
+                self.contacts,
+            )  # a window for each would be most of all memory
             tied = tuple(f"tie {number}" for number in range(TIES))
             self.contacts = (*tied, *near)
             groups = tuple(f"the group of {whom}" for whom in self.contacts)
         else:
-            self.lookouts, near = min(world.players - 1, LOOKOUTS), self.contacts
+            self.shared_views, near = min(world.players - 1, SHARED_VIEWS), self.contacts
             tied = near
             groups = tuple(f"group {number}" for number in range(self.groups))
         self.disconnect = len(near)
@@ -228,9 +231,9 @@ class Open(Charter[State, Params]):
     def _members(self, state: State) -> Members:
         return Members(state.group[:, None])
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
+    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
         """The first of those who are connected to one."""
-        return social.shown_by(state.edges, self.players, self.lookouts)
+        return social.shown_by(state.edges, self.players, self.shared_views)
 
     def turn(
         self,

@@ -111,7 +111,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                 own=(*self.charter.own_specs, *self.pacts.own_specs),
                 ties=(MYSELF, *self.charter.tie_specs, *identity, *self.speech.tie_specs),
                 contacts=len(self.charter.contacts),
-                lookouts=self.charter.lookouts,
+                shared_views=self.charter.shared_views,
                 seats=self.players,
                 far=max(self.plan.shape),
             ),
@@ -226,7 +226,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                     ],
                     -1,
                 ),
-                lookout=jnp.where(whose == NOBODY, 0, whose + 1),
+                shared_view=jnp.where(whose == NOBODY, 0, whose + 1),
                 offsets=self._offsets(state, whose),
                 windows=jnp.where(
                     (whose == NOBODY)[..., None, None, None], jnp.uint8(0), view.cells[whose]
@@ -246,10 +246,10 @@ class Society(Environment[SocietyState, SocietyParams]):
         return jnp.stack(columns, -1).astype(jnp.uint8)
 
     def _offsets(
-        self, state: SocietyState, whose: Int[Array, "players lookouts"]
-    ) -> Int[Array, "players lookouts 3"]:
-        """How far ahead and to the right each lookout stands, and how far it is turned."""
-        if not self.charter.lookouts:
+        self, state: SocietyState, whose: Int[Array, "players shared_views"]
+    ) -> Int[Array, "players shared_views 3"]:
+        """How far ahead and to the right who shows its view stands, and how far it is turned."""
+        if not self.charter.shared_views:
             return jnp.zeros((*whose.shape, 3), jnp.int16)
         (rows, cols), (cell, heading) = self.plan.shape, self.plan.poses(state.world)
         row, col = cell // cols, cell % cols

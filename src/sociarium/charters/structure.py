@@ -36,7 +36,7 @@ KINDS = ("isolation", "connection", "independent", "overlapping", "inequality")
 DYNAMIC = "inequality,30:independent,60:overlapping"
 GROUPS = 4
 FAVOURED, REST = 17, 3  # 85 and 15 percent
-MOST_LOOKOUTS = 8
+MOST_SHARED_VIEWS = 8
 
 
 class Params(eqx.Module):
@@ -67,7 +67,7 @@ class Structure(Charter[State, Params]):
         self.of = np.stack([of for of, _ in tables])
         self.weight = np.stack([weight for _, weight in tables])
         self.sight = np.stack([_sight(kind, players) for kind in self.kinds])
-        self.lookouts = min(int(self.sight.sum(1).max()), MOST_LOOKOUTS)
+        self.shared_views = min(int(self.sight.sum(1).max()), MOST_SHARED_VIEWS)
         self.own_specs = (PlaneSpec("structure", tuple(dict.fromkeys(self.kinds))),)
         group = ("none", *(f"group {number}" for number in range(GROUPS)))
         self.tie_specs = (
@@ -101,9 +101,9 @@ class Structure(Charter[State, Params]):
         """Groups pool and pay out (C2)."""
         return social.pooled(parts, (self.members(state, params),), (GROUPS,))
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players lookouts"]:
+    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
         """The first of those who share sight (C3)."""
-        return social.shown_by(self.edges(state, params), self.players, self.lookouts)
+        return social.shown_by(self.edges(state, params), self.players, self.shared_views)
 
     def turn(
         self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params

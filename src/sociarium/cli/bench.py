@@ -18,7 +18,7 @@ FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. 
 
 
 @dataclass(frozen=True)
-class Bench:
+class BenchCommand:
     """Measure steps a second under random play: views every step, resets included, all cores.
 
     Beside each world runs the bare engine, the least program that draws the same random words and

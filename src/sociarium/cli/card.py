@@ -25,7 +25,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class Card:
+class CardCommand:
     """Write a world's card: what cooperating and defecting pay, controls, and two baselines.
 
     The baselines, random play and the best line-up of scripts, are what the tables of results hold

@@ -12,7 +12,7 @@ from sociarium.catalogue import full_name, short_name, worlds
 from sociarium.cli.checks import World
 from sociarium.cli.train import filename
 from sociarium.core.errors import BadArgument
-from sociarium.learning.dilemmas import DISCOUNTS, Verdict, verdict, with_scripts_again
+from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict, verdict, with_scripts_again
 from sociarium.metrics.bootstrap import Estimate
 
 HOW = ("steps", "seeds", "episodes")  # of learners, and of each script
@@ -68,7 +68,7 @@ class Dilemma:
                 )
                 how = {"steps": self.steps, "seeds": self.seeds, "episodes": self.episodes}
             else:
-                found, how = Verdict.read(stored), {k: stored[k] for k in HOW}
+                found, how = DilemmaVerdict.read(stored), {k: stored[k] for k in HOW}
                 if self.baselines:
                     found = with_scripts_again(found, episodes=self.episodes)
                     how["episodes"] = self.episodes

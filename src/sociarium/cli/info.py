@@ -55,7 +55,7 @@ class Info:
         console.print(f"\n[bold]Actions[/bold]  {names}", highlight=False)
         console.print(
             f"[bold]View[/bold]     {spec.rows} x {spec.cols} cells, heading up, player at row "
-            f"{spec.home[0]}, column {spec.home[1]}",
+            f"{spec.ego_origin[0]}, column {spec.ego_origin[1]}",
             highlight=False,
         )
         for plane in spec.planes:
@@ -123,7 +123,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         "view": {
             "rows": env.view_spec.rows,
             "cols": env.view_spec.cols,
-            "home": list(env.view_spec.home),
+            "home": list(env.view_spec.ego_origin),
             "planes": {plane.name: list(plane.codes) for plane in env.view_spec.planes},
             "own": [number.name for number in env.view_spec.own],
             "social": told(env.view_spec.social),

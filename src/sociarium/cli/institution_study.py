@@ -55,7 +55,7 @@ class InstitutionStudyCommand:
         if not self.json:
             _show(entries)
 
-    def _draw(self, entries: list[institution_study.Entry]) -> None:
+    def _draw(self, entries: list[institution_study.InstitutionWorth]) -> None:
         assert self.out is not None
         note = (
             f"Scripted cooperators and defectors, {self.episodes} episodes a mixture. The largest "
@@ -66,7 +66,7 @@ class InstitutionStudyCommand:
         self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _show(entries: list[institution_study.Entry]) -> None:
+def _show(entries: list[institution_study.InstitutionWorth]) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("world", "institution"):
         table.add_column(column, no_wrap=True)

@@ -28,7 +28,7 @@ GROUPS = {
     "Measure": {
         "measure": Command("Measure", "evaluate a line-up: welfare, equality (Gini), cooperation"),
         "schelling": Command("Schelling", "a Schelling diagram: is it a social dilemma?"),
-        "card": Command("Card", "a world's baselines: random play and the best scripts"),
+        "card": Command("CardCommand", "a world's baselines: random play and the best scripts"),
         "contract-study": Command("ContractStudyCommand", "what one contract changes"),
         "institution-study": Command("InstitutionStudyCommand", "what nine institutions are worth"),
         "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
@@ -41,7 +41,7 @@ GROUPS = {
         "reproduce": Command("Reproduce", "published experiments again, with learning curves"),
     },
     "Tools": {
-        "bench": Command("Bench", "steps per second of worlds"),
+        "bench": Command("BenchCommand", "steps per second of worlds"),
         "bench-train": Command("BenchTrain", "steps per second of training"),
         "check": Command("Check", "the conformance tests, for your own worlds too"),
         "doctor": Command("Doctor", "versions, devices, and whether a world runs"),

@@ -155,7 +155,7 @@ def _episode(env: Environment[Any, Any], params: Any, key: Any, steps: int) -> I
         words = jax.vmap(
             lambda clock: random.bits(jax.random.fold_in(k_actions, clock), env.players)
         )(clocks)
-        actions = random.below(words, jnp.full(words.shape, len(env.actions)))
+        actions = random.randint_from_bits(words, jnp.full(words.shape, len(env.actions)))
 
         def one(state: Any, given: Any) -> Any:
             key, action = given
@@ -320,9 +320,9 @@ def _social_in_spec(play: Play) -> str:
     declared = {
         "own": (len(spec.own),),
         "ties": (spec.contacts, len(spec.ties)),
-        "lookout": (spec.lookouts,),
-        "offsets": (spec.lookouts, 3),
-        "windows": (spec.lookouts, *window),
+        "shared_view": (spec.shared_views,),
+        "offsets": (spec.shared_views, 3),
+        "windows": (spec.shared_views, *window),
     }
     for name, shape in declared.items():
         found = getattr(seen, name).shape[2:]
@@ -333,9 +333,9 @@ def _social_in_spec(play: Play) -> str:
             highest = int(np.asarray(getattr(seen, name))[..., index].max())
             if highest >= len(plane.codes):
                 return f"{plane.name} shows code {highest} of {plane.codes}"
-    seats, offsets = (np.asarray(x).astype(np.int64) for x in (seen.lookout, seen.offsets))
+    seats, offsets = (np.asarray(x).astype(np.int64) for x in (seen.shared_view, seen.offsets))
     if seats.size and not 0 <= seats.min() <= seats.max() <= spec.seats:
-        return f"lookouts are {seats.min()}..{seats.max()}, declared 0..{spec.seats}"
+        return f"shared views are {seats.min()}..{seats.max()}, declared 0..{spec.seats}"
     far, turned = abs(offsets[..., :2]), offsets[..., 2]
     if offsets.size and (far.max() > spec.far or turned.min() < 0 or turned.max() > 3):
         return f"offsets reach {far.max()} cells and turn {turned.max()}, declared {spec.far} and 3"

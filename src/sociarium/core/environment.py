@@ -33,15 +33,15 @@ State = TypeVar("State")
 class Social(eqx.Module):
     """What each player sees of its society, in the codes that the social spec names.
 
-    Beside its own window a player sees those of its lookouts (a seat counted from 1, 0 for none):
-    `offsets` tell how far ahead and to the right each stands, and how far it is turned.
+    Beside its own window a player sees those of others (`shared_view`: a seat counted from 1, 0 for
+    none); `offsets` tell how far ahead and to the right each stands, and how far it is turned.
     """
 
     own: UInt8[Array, "*batch players own"]
     ties: UInt8[Array, "*batch players contacts ties"]
-    lookout: Int[Array, "*batch players lookouts"]
-    offsets: Int16[Array, "*batch players lookouts 3"]
-    windows: UInt8[Array, "*batch players lookouts planes rows cols"]
+    shared_view: Int[Array, "*batch players shared_views"]
+    offsets: Int16[Array, "*batch players shared_views 3"]
+    windows: UInt8[Array, "*batch players shared_views planes rows cols"]
 
 
 class View(eqx.Module):

@@ -93,7 +93,7 @@ def bits(key: Key[Array, ""], *shape: int) -> UInt32[Array, "*shape"]:
     return jax.random.bits(key, shape, jnp.uint32)
 
 
-def player_words(step_key: Key[Array, ""], players: int) -> UInt32[Array, " players"]:
+def player_bits(step_key: Key[Array, ""], players: int) -> UInt32[Array, " players"]:
     """The word each player may draw its action from, apart from everything the world draws."""
     return bits(jax.random.fold_in(step_key, PLAYER_MOVES), players)
 
@@ -109,24 +109,28 @@ def threshold(chance: Float[Array, "*shape"]) -> UInt32[Array, "*shape"]:
     return jnp.round(jnp.clip(chance, 0.0, 1.0) * 2.0**31).astype(jnp.uint32)
 
 
-def falls(word: UInt32[Array, "*shape"], below: UInt32[Array, "*shape"]) -> Bool[Array, "*shape"]:
-    """Whether the draw `word` falls under a `threshold`."""
-    return (word >> 1) < below
+def bernoulli_from_bits(
+    bits: UInt32[Array, "*shape"], limit: UInt32[Array, "*shape"]
+) -> Bool[Array, "*shape"]:
+    """Whether what the bits draw happens; `limit` is the `threshold` of its probability."""
+    return (bits >> 1) < limit
 
 
 def chance(
     key: Key[Array, ""], probability: Float[Array, ""], *shape: int
 ) -> Bool[Array, "*shape"]:
     """Independent events of one probability."""
-    return falls(bits(key, *shape), jnp.broadcast_to(threshold(probability), shape))
+    return bernoulli_from_bits(bits(key, *shape), jnp.broadcast_to(threshold(probability), shape))
 
 
-def below(word: UInt32[Array, "*shape"], count: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-    """A number in 0..count-1 from one word (0 where count is 0): the high half of word * count."""
+def randint_from_bits(
+    bits: UInt32[Array, "*shape"], count: Int[Array, "*shape"]
+) -> Int[Array, "*shape"]:
+    """A number in 0..count-1 (0 where count is 0): the high half of bits * count."""
     count = count.astype(jnp.uint32)
-    word_high, word_low = word >> 16, word & 0xFFFF
+    bits_high, bits_low = bits >> 16, bits & 0xFFFF
     count_high, count_low = count >> 16, count & 0xFFFF
-    middle = word_high * count_low + ((word_low * count_low) >> 16)
-    carry = (middle & 0xFFFF) + word_low * count_high
-    high = word_high * count_high + (middle >> 16) + (carry >> 16)
+    middle = bits_high * count_low + ((bits_low * count_low) >> 16)
+    carry = (middle & 0xFFFF) + bits_low * count_high
+    high = bits_high * count_high + (middle >> 16) + (carry >> 16)
     return high.astype(jnp.int32)

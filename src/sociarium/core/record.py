@@ -61,7 +61,7 @@ class _Page(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Task(_Page):
+class SkillTask(_Page):
     """From this step on a seat pursues a skill with these arguments, or no more if it has none."""
 
     step: Step
@@ -99,7 +99,7 @@ class Page(_Page):
     ended: Short = ""
     texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()
     patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
-    tasks: Annotated[tuple[Task, ...], Field(max_length=MOST_TEXTS)] = ()
+    tasks: Annotated[tuple[SkillTask, ...], Field(max_length=MOST_TEXTS)] = ()
     asked: Annotated[tuple[Asked, ...], Field(max_length=MOST_TEXTS)] = ()
     marked: Annotated[int, Field(ge=1, le=MOST_UNMARKED)] = MARKED  # steps between two marks
     marks: Annotated[tuple[tuple[Step, Hash], ...], Field(max_length=MOST_TEXTS)] = ()

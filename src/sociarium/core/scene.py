@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PanelEntry:
     """A line of the panel that everybody sees, such as an open order; `left` of `whole` steps."""
 
     name: str
@@ -110,7 +110,7 @@ class Scene:
     holdings: tuple[dict[str, int], ...] = ()
     bonds: Bonds | None = None
     places: tuple[Place, ...] = ()
-    shared: tuple[Entry, ...] = ()
+    shared: tuple[PanelEntry, ...] = ()
 
     def with_ground(self, ground: np.ndarray) -> "Scene":
         """The same scene with other tiles, given cell by cell."""

@@ -77,14 +77,14 @@ def seat_planes(seats: int) -> tuple[PlaneSpec, ...]:
 class SocialSpec:
     """What a player sees of its society: codes about itself and about each of its contacts.
 
-    Up to `lookouts` windows of others come beside its own: whose they are is one of so many
+    Up to `shared_views` windows of others come beside its own: whose they are is one of so many
     `seats`, and they stand at most `far` cells away along rows and columns.
     """
 
     own: tuple[PlaneSpec, ...]
     ties: tuple[PlaneSpec, ...]
     contacts: int
-    lookouts: int = 0
+    shared_views: int = 0
     seats: int = 0
     far: int = 0
 
@@ -98,15 +98,15 @@ class SocialSpec:
 class ViewSpec:
     """What a player sees: `rows x cols` cells in several planes, and its own private numbers.
 
-    `home` is the player's own place in the window, as (row, column); in a window that is fixed it
-    means nothing. `shared` are numbers that all who are present see. `social` is what a society
-    adds.
+    `ego_origin` is the player's own place in the window, as (row, column); in a window that is
+    fixed it means nothing. `shared` are numbers that all who are present see. `social` is what a
+    society adds.
     """
 
     planes: tuple[PlaneSpec, ...]
     rows: int
     cols: int
-    home: tuple[int, int]
+    ego_origin: tuple[int, int]
     own: tuple[OwnSpec, ...]
     social: SocialSpec | None = None
     shared: tuple[OwnSpec, ...] = ()

@@ -53,7 +53,7 @@ INSTITUTIONS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class InstitutionWorth:
     """What one institution does in one dilemma."""
 
     world: str
@@ -82,12 +82,12 @@ def surveyed(
     episodes: int = 20,
     seed: int = 0,
     on_progress: OnProgress = silent,
-) -> Entry:
+) -> InstitutionWorth:
     """Plays every mixture under the institution."""
     env = catalogue.make(world, charter=institution.charter)
     cooperator, defector = (
-        roster.parse(f"{script}?social={manners}")[0]
-        for script, manners in (
+        roster.parse(f"{script}?social={social_policy}")[0]
+        for script, social_policy in (
             (COOPERATOR, institution.cooperators),
             (DEFECTOR, institution.defectors),
         )
@@ -95,7 +95,7 @@ def surveyed(
     mixed = mixtures(cooperator, defector, env.players)
     played = play(env, mixed, episodes=episodes, seed=seed, on_progress=on_progress)
     best = 1 + int(np.argmax(played.welfare.mean(1)[1:]))
-    return Entry(
+    return InstitutionWorth(
         world,
         institution.name,
         best,
@@ -132,7 +132,7 @@ def self_interest(gain: Numbers, good: Numbers) -> Float[np.ndarray, "*draws"]:
     return np.where(gain >= 0, 1.0, level)
 
 
-def save(entries: Sequence[Entry], path: Path, footnote: str = "") -> None:
+def save(entries: Sequence[InstitutionWorth], path: Path, footnote: str = "") -> None:
     """Writes the heat map of self-interest levels, one row for each dilemma."""
     from matplotlib.figure import Figure
 

@@ -86,7 +86,7 @@ def stepped(key: Key[Array, ""], town: Town, rates: Rates) -> Town:
     earned = town.earned + (now - town.earned) / LATELY
 
     seat = jnp.arange(players)
-    slot = random.below(draws[1], jnp.full(players, contacts))
+    slot = random.randint_from_bits(draws[1], jnp.full(players, contacts))
     model = town.contact[seat, slot]
     keen = jax.nn.sigmoid(KEENNESS * (earned[model] - earned))
     learns = _happens(draws[2], LEARNING) & _happens(draws[3], keen)  # W5
@@ -106,7 +106,7 @@ def stepped(key: Key[Array, ""], town: Town, rates: Rates) -> Town:
 def _others(words: Array) -> Int[Array, "players contacts"]:
     """Somebody else for each player and word."""
     players = len(words)
-    other = random.below(words, jnp.full(words.shape, players - 1))
+    other = random.randint_from_bits(words, jnp.full(words.shape, players - 1))
     return other + (other >= jnp.arange(players)[:, None])
 
 

@@ -112,7 +112,7 @@ def _world_alone(trainer: PpoTrainer, learner: PpoState, config: Any, preference
     def step(carry: Any, _: None) -> Any:
         rollout, seen = carry
         bits = worker.bits(rollout)
-        chosen = random.below(bits, jnp.full(bits.shape, actions))
+        chosen = random.randint_from_bits(bits, jnp.full(bits.shape, actions))
         everybody, minds = worker.with_frozen(rollout, chosen)
         rollout, _outcome = worker.step(
             rollout, everybody, minds, trainer.params, preference, jnp.float32(0)

@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Setting:
+class DilemmaSetting:
     """Answers beside some others, or alone: of learners by discount, of scripts, of random play."""
 
     cooperating: int  # of the others
@@ -125,7 +125,7 @@ class Setting:
         }
 
     @classmethod
-    def read(cls, row: Mapping[str, Any]) -> "Setting":
+    def read(cls, row: Mapping[str, Any]) -> "DilemmaSetting":
         """Read back from plain numbers."""
         return cls(
             row["cooperating"],
@@ -135,13 +135,13 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DilemmaVerdict:
     """One world's row of the table."""
 
     world: str
     players: int
-    settings: dict[str, Setting]  # none, half, all
-    solo: Setting
+    settings: dict[str, DilemmaSetting]  # none, half, all
+    solo: DilemmaSetting
 
     @property
     def failure(self) -> str:
@@ -173,10 +173,10 @@ class Verdict:
         }
 
     @classmethod
-    def read(cls, row: Mapping[str, Any]) -> "Verdict":
+    def read(cls, row: Mapping[str, Any]) -> "DilemmaVerdict":
         """Read back from plain numbers; what is concluded from them is concluded anew."""
-        settings = {name: Setting.read(told) for name, told in row["settings"].items()}
-        return cls(row["world"], row["players"], settings, Setting.read(row["solo"]))
+        settings = {name: DilemmaSetting.read(told) for name, told in row["settings"].items()}
+        return cls(row["world"], row["players"], settings, DilemmaSetting.read(row["solo"]))
 
 
 def verdict(
@@ -187,7 +187,7 @@ def verdict(
     steps: int = 500_000,
     episodes: int = 30,
     on_progress: Tell = lambda stage: None,
-) -> Verdict:
+) -> DilemmaVerdict:
     """Trains best responses beside no, half and all cooperators, and alone."""
 
     def trained(env: Any, others: str, what: str) -> dict[float, Answer]:
@@ -202,7 +202,7 @@ def verdict(
     return _verdict(world, trained, episodes)
 
 
-def with_scripts_again(stored: Verdict, *, episodes: int = 30) -> Verdict:
+def with_scripts_again(stored: DilemmaVerdict, *, episodes: int = 30) -> DilemmaVerdict:
     """A verdict with its scripts and random play played anew, and its learners as they are."""
     learners = {setting.cooperating: setting.learners for setting in stored.settings.values()}
 
@@ -212,24 +212,24 @@ def with_scripts_again(stored: Verdict, *, episodes: int = 30) -> Verdict:
     return _verdict(stored.world, kept, episodes)
 
 
-def _verdict(world: str, learners: Learners, episodes: int) -> Verdict:
+def _verdict(world: str, learners: Learners, episodes: int) -> DilemmaVerdict:
     env = catalogue.make(world)
     alone = catalogue.make(catalogue.without(world, "players"), players=1)
     beside = env.players - 1
 
-    def answers(env: Any, cooperating: int, others: str, what: str) -> Setting:
+    def answers(env: Any, cooperating: int, others: str, what: str) -> DilemmaSetting:
         seats = (COOPERATOR, DEFECTOR, RANDOM)
         played = [scripted_response(env, seat, others, episodes=episodes) for seat in seats]
-        return Setting(cooperating, learners(env, others, what), *map(Answer.of, played))
+        return DilemmaSetting(cooperating, learners(env, others, what), *map(Answer.of, played))
 
     @cache
-    def setting(cooperating: int) -> Setting:
+    def setting(cooperating: int) -> DilemmaSetting:
         others = " ".join([COOPERATOR] * cooperating + [DEFECTOR] * (beside - cooperating))
         return answers(env, cooperating, others, f"{cooperating} of {beside} others cooperate")
 
     counts = {"none": 0, "half": (beside + 1) // 2, "all": beside}
     settings = {name: setting(cooperating) for name, cooperating in counts.items()}
-    return Verdict(env.id, env.players, settings, answers(alone, 0, "", "alone"))
+    return DilemmaVerdict(env.id, env.players, settings, answers(alone, 0, "", "alone"))
 
 
 def failure(temptations: Mapping[str, Estimate | None]) -> str:

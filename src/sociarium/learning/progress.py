@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from sociarium.learning.training import TrainingProgress
-from sociarium.views.progress import Page, in_notebook
+from sociarium.views.progress import NotebookLine, in_notebook
 
 SECONDS = 10.0  # between two lines where there is no terminal
 REMEMBERED = 600.0  # seconds from which the time left is told
@@ -36,7 +36,7 @@ def training_progress(
     """
     console = Console(stderr=True)
     if in_notebook() and show is not False:
-        page = Page(f"{what}: compiling")
+        page = NotebookLine(f"{what}: compiling")
         yield lambda now: page.bar(what, min(now.step, now.steps), now.steps, standing(now))
         page.close(what)
     elif console.is_terminal and show is not False:

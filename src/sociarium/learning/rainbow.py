@@ -105,7 +105,7 @@ class RainbowTrainer:
     Each device replays the play of its own lanes; gradients are those of all.
     """
 
-    per_lane: tuple[str, ...] = ("replay", "place")
+    per_lane: tuple[str, ...] = ("replay", "rollout")
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from sociarium.core import random
-from sociarium.mechanics.spawning import trodden
+from sociarium.mechanics.spawning import occupied
 
 DENSE = 1024  # up to this many plots, neighbours are counted by one small matrix product
 
@@ -68,5 +68,5 @@ def sprouted(
     chance: Float[Array, ""],
 ) -> Bool[Array, " plots"]:
     """What stands after each bare plot that nobody stands on has grown with the same chance."""
-    grows = random.falls(word, jnp.broadcast_to(random.threshold(chance), word.shape))
-    return standing | (grows & ~trodden(plot, len(standing)))
+    grows = random.bernoulli_from_bits(word, jnp.broadcast_to(random.threshold(chance), word.shape))
+    return standing | (grows & ~occupied(plot, len(standing)))

@@ -61,7 +61,7 @@ def scattered(cells: Int[np.ndarray, " places"]) -> Int[np.ndarray, " places"]:
     return np.random.default_rng(0).permutation(cells)
 
 
-class Exile:
+class Respawn:
     """Who is sent away, and who comes back and where.
 
     `spawn` cells must be in `scattered` order. A player sent away for n steps misses n steps and
@@ -108,13 +108,13 @@ class Exile:
             slot = _slots_few(word, stood_on, due, bitsets.packed(jnp.ones(len(self.spawn), bool)))
             return jnp.append(jnp.asarray(self.spawn), self.terrain.nowhere)[slot]
         slots = len(self.spawn)
-        free = ~trodden(jnp.asarray(self.slot)[body], slots)
+        free = ~occupied(jnp.asarray(self.slot)[body], slots)
         rank = jnp.cumsum(free) - 1
         count = rank[-1] + 1
         by_rank = jnp.full(slots + 1, self.terrain.nowhere, jnp.int32)
         by_rank = by_rank.at[jnp.where(free, rank, slots)].set(self.spawn)
         turn = jnp.cumsum(due) - 1
-        wanted = random.below(word, count) + turn
+        wanted = random.randint_from_bits(word, count) + turn
         wanted = jnp.where(wanted < count, wanted, wanted - count)
         return jnp.where(due & (turn < count), by_rank[wanted], self.terrain.nowhere)
 
@@ -140,7 +140,7 @@ def _slots_few(
 def _in_turn(
     word: UInt32[Array, "*lanes"], count: Int[Array, "*lanes"], turn: Int[Array, "players *lanes"]
 ) -> Int[Array, "players *lanes"]:
-    return random.below(word, count)[None] + turn
+    return random.randint_from_bits(word, count)[None] + turn
 
 
 def draw_one(
@@ -206,11 +206,13 @@ def _numbers(
 ) -> tuple[Int[Array, "runs *lanes"], Int[Array, "more *lanes"]]:
     """How many free entries the runs take together, and which free entry each begins with."""
     ends = jnp.cumsum(lengths, axis=0, dtype=jnp.int32)
-    number = random.below(word, count)[None] + jnp.append(jnp.zeros_like(count)[None], ends, 0)
+    number = random.randint_from_bits(word, count)[None] + jnp.append(
+        jnp.zeros_like(count)[None], ends, 0
+    )
     return ends, jnp.where(number < count[None], number, number - count[None])
 
 
-def trodden(place: Int[Array, " players"], places: int) -> Bool[Array, " places"]:
+def occupied(place: Int[Array, " players"], places: int) -> Bool[Array, " places"]:
     """Which places somebody stands on; a player who stands on none has number `places`."""
     feet = jnp.zeros(places + 1, bool).at[place].set(True, mode="promise_in_bounds")
     return feet[:-1]

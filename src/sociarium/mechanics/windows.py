@@ -55,7 +55,7 @@ class Window:
         self.ahead, self.side = ahead, side
         self.rows, self.cols = ahead + 1 + behind, 2 * side + 1
         self.size = self.rows * self.cols
-        self.home = (ahead, side)
+        self.ego_origin = (ahead, side)
         self.outside, self.void, self.scrap = (terrain.cells + extra for extra in range(3))
         self.entries = terrain.cells + 3
         order = np.arange(terrain.cells) if order is None else order
@@ -211,8 +211,8 @@ class Window:
         """Nobody, myself, or another by relative heading: an index of `core.specs.OCCUPANTS`."""
         theirs = codes >> HEADING
         other = ((theirs - heading.astype(codes.dtype)[:, None]) & 3) + 2
-        home = np.arange(self.size) == self.home[0] * self.cols + self.home[1]
-        someone = jnp.where(jnp.asarray(home)[None], jnp.ones((), codes.dtype), other)
+        ego_origin = np.arange(self.size) == self.ego_origin[0] * self.cols + self.ego_origin[1]
+        someone = jnp.where(jnp.asarray(ego_origin)[None], jnp.ones((), codes.dtype), other)
         return jnp.where(self.seat(codes) > 0, someone, 0)
 
     def look(
@@ -243,7 +243,7 @@ class Window:
         )
         if lights:
             planes = (*planes, PlaneSpec("beam", ("none", *lights), "light"))
-        return ViewSpec(planes, self.rows, self.cols, self.home, own)
+        return ViewSpec(planes, self.rows, self.cols, self.ego_origin, own)
 
     def overview(
         self,

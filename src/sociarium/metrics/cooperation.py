@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core.episode import Episode
-from sociarium.core.facets import Cooperation as CooperationFacet
+from sociarium.core.facets import Cooperation
 
 
-class Cooperation(NamedTuple):
+class CooperationCounts(NamedTuple):
     """What each player did of what it could; entries are sums of event values."""
 
     acts: Float[np.ndarray, " players"]
@@ -26,15 +26,15 @@ class Cooperation(NamedTuple):
         return float(rate(self.acts.sum(keepdims=True), self.opportunities.sum(keepdims=True))[0])
 
 
-def cooperation(episode: Episode, spec: CooperationFacet | None) -> Cooperation:
+def cooperation(episode: Episode, spec: Cooperation | None) -> CooperationCounts:
     """Acts and opportunities (acts and refusals) of each player; none where there is no spec."""
     if spec is None:
-        return Cooperation(np.zeros(episode.players), np.zeros(episode.players))
+        return CooperationCounts(np.zeros(episode.players), np.zeros(episode.players))
     acts, refusals = (
         episode.events.by_actor(episode.players, *kinds, values=True)
         for kinds in (spec.acts, spec.refusals)
     )
-    return Cooperation(acts, acts + refusals)
+    return CooperationCounts(acts, acts + refusals)
 
 
 def rate(

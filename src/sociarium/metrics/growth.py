@@ -11,7 +11,7 @@ from sociarium.core.specs import EventSpec
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthCounts:
     """One episode's progress through the recipes; steps count from 1, kinds and recipes by name."""
 
     executions: dict[str, int]
@@ -28,7 +28,7 @@ class Growth:
         }
 
 
-def growth(episode: Episode, specs: Sequence[EventSpec], crafting: Crafting) -> Growth:
+def growth(episode: Episode, specs: Sequence[EventSpec], crafting: Crafting) -> GrowthCounts:
     """Reads an episode of a world whose events name kinds and recipes by number."""
     named = {spec.name: spec.values for spec in specs}
 
@@ -45,7 +45,7 @@ def growth(episode: Episode, specs: Sequence[EventSpec], crafting: Crafting) -> 
     found = episode.events.of(crafting.discovered)
     for step, kind in zip(found.step, told(crafting.discovered), strict=True):
         discovered.setdefault(kind, int(step) + 1)
-    return Growth(
+    return GrowthCounts(
         executions=dict(executions),
         handed_over=len(episode.events.of(crafting.handed_over)),
         deepest=max((depth[kind] for kind in had), default=0),

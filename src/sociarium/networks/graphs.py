@@ -28,7 +28,7 @@ SEAT_AXES = {
     "own": -2,
     "shared": -2,
     "ties": -3,
-    "lookout": -2,
+    "shared_view": -2,
     "offsets": -3,
     "windows": -5,
 }
@@ -36,7 +36,7 @@ MYSELF = 0  # the plane of the ties that tells which node is one's own
 TURNED = PlaneSpec("turned", ("as I am", "to the right", "around", "to the left"))
 
 
-class Codes(eqx.Module):
+class CodeFeatures(eqx.Module):
     """What each code of each plane stands for; the sum over planes."""
 
     rows: tuple[Float[Array, "_codes width"], ...]
@@ -49,18 +49,18 @@ class Codes(eqx.Module):
         return total
 
 
-class Lookouts(eqx.Module):
+class SharedViews(eqx.Module):
     """The windows of others: what is seen there, where it is and whose it is, summed up."""
 
     tables: Tables
-    whose: Codes  # bytes of the seat, then how far that player is turned
+    whose: CodeFeatures  # bytes of the seat, then how far that player is turned
     mix: Dense
 
     def __call__(self, seen: Social) -> Float[Array, "*batch width"]:
         """Features of all windows together."""
         cells = self.tables(seen.windows)
         flat = cells.reshape(*cells.shape[:-3], -1)
-        seat = seen.lookout.astype(jnp.int32)
+        seat = seen.shared_view.astype(jnp.int32)
         places = range(len(self.whose.rows) - 1)
         codes = [*(seat >> 8 * place & 0xFF for place in places), seen.offsets[..., 2]]
         whose = self.whose(jnp.stack([code.astype(jnp.int32) for code in codes], -1))
@@ -71,11 +71,11 @@ class Lookouts(eqx.Module):
 class Graph(eqx.Module):
     """Rounds of hearing from neighbours and from all, beside the windows of others."""
 
-    own: Codes
-    nodes: Codes
+    own: CodeFeatures
+    nodes: CodeFeatures
     rounds: tuple[Dense, ...]
     mix: Dense
-    lookouts: Lookouts | None  # where there are any
+    shared_views: SharedViews | None  # where there are any
     joining: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, seen: Social) -> Float[Array, "*batch features"]:
@@ -92,8 +92,8 @@ class Graph(eqx.Module):
         myself = (seen.ties[..., MYSELF] == 1)[..., None]
         mine = jnp.where(myself, node, 0).sum(-2)
         told = [mine, node.mean(-2), self.own(seen.own)]
-        if self.lookouts is not None:
-            told.append(self.lookouts(seen))
+        if self.shared_views is not None:
+            told.append(self.shared_views(seen))
         return self.mix(jnp.concatenate(told, -1))
 
 
@@ -123,17 +123,17 @@ def society(key: Key[Array, ""], spec: ViewSpec) -> Graph | None:
     told = spec.social
     if told is None:
         return None
-    k_own, k_nodes, k_lookouts, k_mix, *k_rounds = jax.random.split(
+    k_own, k_nodes, k_shared_views, k_mix, *k_rounds = jax.random.split(
         jax.random.fold_in(key, TOLD), 4 + ROUNDS
     )
     joining = tuple(number for number, plane in enumerate(told.ties) if plane.role == "group")
-    lookouts = _lookouts(k_lookouts, spec, told) if told.lookouts else None
+    shared_views = _shared_views(k_shared_views, spec, told) if told.shared_views else None
     return Graph(
         own=_codes(k_own, told.own),
         nodes=_codes(k_nodes, told.ties),
         rounds=tuple(dense(k, (2 + len(joining)) * WIDTH, WIDTH) for k in k_rounds),
-        mix=dense(k_mix, (3 + (lookouts is not None)) * WIDTH, FEATURES),
-        lookouts=lookouts,
+        mix=dense(k_mix, (3 + (shared_views is not None)) * WIDTH, FEATURES),
+        shared_views=shared_views,
         joining=joining,
     )
 
@@ -160,20 +160,20 @@ def seat_axes(view: View) -> View:
     return jax.tree_util.tree_map_with_path(lambda path, _: SEAT_AXES[path[-1].name], view)
 
 
-def _lookouts(key: Key[Array, ""], spec: ViewSpec, told: SocialSpec) -> Lookouts:
+def _shared_views(key: Key[Array, ""], spec: ViewSpec, told: SocialSpec) -> SharedViews:
     k_tables, k_whose, k_mix = jax.random.split(key, 3)
     numbers = spec.rows * spec.cols * LEAN_WIDTH + 2 * 2 + WIDTH
-    return Lookouts(
+    return SharedViews(
         tables(k_tables, spec, LEAN_WIDTH),
         _codes(k_whose, (*seat_planes(told.seats), TURNED)),
         dense(k_mix, numbers, WIDTH),
     )
 
 
-def _codes(key: Key[Array, ""], planes: tuple[PlaneSpec, ...]) -> Codes:
+def _codes(key: Key[Array, ""], planes: tuple[PlaneSpec, ...]) -> CodeFeatures:
     keys = jax.random.split(key, max(len(planes), 1))
     scale = (WIDTH * max(len(planes), 1)) ** -0.5
-    return Codes(
+    return CodeFeatures(
         tuple(
             scale * jax.random.normal(k, (len(plane.codes), WIDTH)).at[0].set(0.0)
             for k, plane in zip(keys, planes, strict=False)

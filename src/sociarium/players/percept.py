@@ -74,7 +74,7 @@ class Percept:
             "step": self.step,
             "score": self.score,
             "pose": {"row": self.pose.row, "col": self.pose.col, "heading": self.pose.heading},
-            "home": list(spec.home),
+            "home": list(spec.ego_origin),
             "view": {
                 plane.name: _named(plane, cells)
                 for plane, cells in zip(spec.planes, self.view.cells, strict=True)
@@ -146,7 +146,7 @@ def in_sight(env: Environment[Any, Any], cell: int, heading: int, row: int, col:
         down = (down + rows // 2) % rows - rows // 2
         right = (right + cols // 2) % cols - cols // 2
     ahead, aside = ((-down, right), (right, down), (down, -right), (-right, -down))[heading]
-    at_row, at_col = spec.home[0] - ahead, spec.home[1] + aside
+    at_row, at_col = spec.ego_origin[0] - ahead, spec.ego_origin[1] + aside
     return 0 <= at_row < spec.rows and 0 <= at_col < spec.cols
 
 

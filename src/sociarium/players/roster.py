@@ -89,18 +89,18 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     """The player for a chair in this environment.
 
     In a society scripts, and policies of its bare world, work there as they would without a
-    charter, with the manners that `social` names.
+    charter, with the social policy that `social` names.
     """
     if isinstance(env, Society) and _of_the_world(seat, env):
         options = dict(seat.options)
         name = options.pop("social", "loner")
-        if name not in social.MANNERS:
-            raise UnknownName("manners", name, tuple(social.MANNERS))
-        asked = inspect.signature(social.MANNERS[name]).parameters
+        if name not in social.SOCIAL_POLICIES:
+            raise UnknownName("social policy", name, tuple(social.SOCIAL_POLICIES))
+        asked = inspect.signature(social.SOCIAL_POLICIES[name]).parameters
         own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
-        manners = social.MANNERS[name](env, **own)
-        return SocietyPolicy(worker, manners, len(env.world.actions), env.charter.pauses)
+        social_policy = social.SOCIAL_POLICIES[name](env, **own)
+        return SocietyPolicy(worker, social_policy, len(env.world.actions), env.charter.pauses)
     if seat.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in a match: "

@@ -1,6 +1,6 @@
-"""A player of a bare world in a society: works as it does without a charter, with some manners.
+"""A player of a bare world in a society: works as it does without a charter, with a social policy.
 
-Manners decide what it does socially: nothing, unless the seat names some, as in
+A social policy decides what it does socially: nothing, unless the seat names one, as in
 `script:cooperator?social=signer`. While the world stands still it waits.
 """
 
@@ -18,19 +18,19 @@ from sociarium.players.protocol import PurePlayer
 
 
 class SocietyPolicy(eqx.Module):
-    """`worker` in the world of a society, and `manners` for everything social.
+    """`worker` in the world of a society, and `social_policy` for everything social.
 
     The world has the first `deeds` actions; where the society `pauses` it, the worker waits.
     """
 
     worker: PurePlayer
-    manners: PurePlayer
+    social_policy: PurePlayer
     deeds: int = eqx.field(static=True)
     pauses: bool = eqx.field(static=True)
 
     def begin(self, key: Key[Array, ""]) -> tuple[Any, Any]:
         """What both remember."""
-        return self.worker.begin(key), self.manners.begin(key)
+        return self.worker.begin(key), self.social_policy.begin(key)
 
     def act(
         self,
@@ -39,9 +39,9 @@ class SocietyPolicy(eqx.Module):
         legal: Bool[Array, " actions"],
         memory: tuple[Any, Any],
     ) -> tuple[Int[Array, ""], tuple[Any, Any]]:
-        """A social action where the manners ask for one, else work."""
+        """A social action where the social policy asks for one, else work."""
         working, social = memory
-        chosen, social = self.manners.act(key, view, legal[self.deeds :], social)
+        chosen, social = self.social_policy.act(key, view, legal[self.deeds :], social)
         seen = eqx.tree_at(lambda v: v.social, view, None)
         deed, worked = self.worker.act(key, seen, legal[: self.deeds], working)
         if self.pauses:

@@ -99,20 +99,20 @@ def _facts(scene: Scene, scores: BySeat | None, left: BySeat | None) -> list[Ima
 
 def _lines(
     scene: Scene, scores: BySeat | None, names: Sequence[str] | None, left: BySeat | None
-) -> list[stock.Line]:
+) -> list[stock.StockLine]:
     """What every seat holds, or oneself in one's own window; a large crowd is one line."""
     if scene.me is not None:
         own = {kind: units for kind, units in scene.private.items() if kind in goods.PAINTERS}
-        return [stock.Line(scene.me, own)] if own else []
+        return [stock.StockLine(scene.me, own)] if own else []
     if scene.players > MOST_CHIPS:
         total: dict[str, int] = {}
         for holding in scene.holdings:
             for kind, units in holding.items():
                 total[kind] = total.get(kind, 0) + units
-        return [stock.Line(None, total, name="all")] if total else []
+        return [stock.StockLine(None, total, name="all")] if total else []
     seen = {body.seat for body in scene.bodies}
     return [
-        stock.Line(
+        stock.StockLine(
             seat,
             holding,
             name=None if names is None else written(names[seat]),

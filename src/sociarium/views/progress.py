@@ -72,7 +72,7 @@ def _in_terminal(what: str, console: Console) -> Iterator[OnProgress]:
 
 def _in_page(what: str) -> Iterator[OnProgress]:
     """A bar as HTML, which needs no widgets and stays as a line of text when it is done."""
-    page = Page(f"{what}: compiling")
+    page = NotebookLine(f"{what}: compiling")
 
     def on_progress(done: int, total: int) -> None:
         page.bar(what, done, total)
@@ -81,7 +81,7 @@ def _in_page(what: str) -> Iterator[OnProgress]:
     page.close(what)
 
 
-class Page:
+class NotebookLine:
     """One place in a notebook whose content is replaced."""
 
     def __init__(self, text: str) -> None:

@@ -45,7 +45,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Thing:
+class Sprite:
     """A tile that lies on the first of these grounds that the scene knows."""
 
     paint: Callable[[Brush], None]
@@ -256,16 +256,16 @@ GROUNDS: dict[str, Ground] = {
 }
 _LIES_ON = ("floor", "sand", "grass")
 _GROWS_ON = ("orchard", "grass", "sand", "floor")
-THINGS: dict[str, Thing] = {
-    "apple": Thing(things.apple, _GROWS_ON),
-    "iron": Thing(things.ore(colours.TILES["iron"]), _LIES_ON),
-    "gold": Thing(things.ore(colours.TILES["gold"]), _LIES_ON),
-    "open gold": Thing(things.open_ore(colours.TILES["gold"]), _LIES_ON),
-    "token": Thing(things.gem(colours.TILES["token"]), _LIES_ON),
-    "cooperate token": Thing(things.heart(colours.TILES["cooperate token"]), _LIES_ON),
-    "defect token": Thing(things.blade(colours.TILES["defect token"]), _LIES_ON),
+THINGS: dict[str, Sprite] = {
+    "apple": Sprite(things.apple, _GROWS_ON),
+    "iron": Sprite(things.ore(colours.TILES["iron"]), _LIES_ON),
+    "gold": Sprite(things.ore(colours.TILES["gold"]), _LIES_ON),
+    "open gold": Sprite(things.open_ore(colours.TILES["gold"]), _LIES_ON),
+    "token": Sprite(things.gem(colours.TILES["token"]), _LIES_ON),
+    "cooperate token": Sprite(things.heart(colours.TILES["cooperate token"]), _LIES_ON),
+    "defect token": Sprite(things.blade(colours.TILES["defect token"]), _LIES_ON),
 } | {
-    name: Thing(things.mushroom(colours.TILES[name]), _GROWS_ON)
+    name: Sprite(things.mushroom(colours.TILES[name]), _GROWS_ON)
     for name in ("red mushroom", "green mushroom", "blue mushroom", "orange mushroom")
 }
 COLOURED = {"coin": things.coin}  # painters of what is drawn in its owner's colour
@@ -276,12 +276,12 @@ def has_own_sprite(name: str) -> bool:
     return name in GROUNDS or thing(name) is not None
 
 
-def thing(name: str) -> Thing | None:
+def thing(name: str) -> Sprite | None:
     """The thing of this name, if it is one."""
     kind, seat = colours.owned(name)
     if kind in COLOURED:
         colour = colours.of_tile(kind) if seat is None else colours.of_seat(seat)
-        return Thing(COLOURED[kind](colour), _LIES_ON)
+        return Sprite(COLOURED[kind](colour), _LIES_ON)
     return THINGS.get(name)
 
 

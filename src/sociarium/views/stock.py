@@ -27,7 +27,7 @@ NIL: Colour = (78, 82, 98)
 
 
 @dataclass(frozen=True)
-class Line:
+class StockLine:
     """What somebody holds; nobody's own where there is no seat."""
 
     seat: int | None
@@ -38,7 +38,7 @@ class Line:
     away: bool = False
 
 
-def tables(lines: Sequence[Line], width: int) -> list[Image.Image]:
+def tables(lines: Sequence[StockLine], width: int) -> list[Image.Image]:
     """The lines as tables of this width; kinds for which there is no room have another table."""
     kinds = tuple(dict.fromkeys(kind for line in lines for kind in line.holds))
     room = max(1, (width - _before(lines)) // COLUMN)
@@ -46,7 +46,7 @@ def tables(lines: Sequence[Line], width: int) -> list[Image.Image]:
     return [_table(lines, part, width, len(parts[0])) for part in parts]
 
 
-def _before(lines: Sequence[Line]) -> int:
+def _before(lines: Sequence[StockLine]) -> int:
     """The room that figures and scores need."""
     scored = any(line.score is not None for line in lines)
     both = any(line.left is not None for line in lines)
@@ -54,7 +54,7 @@ def _before(lines: Sequence[Line]) -> int:
     return FIGURE + 6 + (purse + 8 if scored else 0)
 
 
-def _table(lines: Sequence[Line], kinds: Sequence[str], width: int, most: int) -> Image.Image:
+def _table(lines: Sequence[StockLine], kinds: Sequence[str], width: int, most: int) -> Image.Image:
     """One table, with columns as wide as `most` of them can be."""
     fixed = _before(lines)
     wanted = max((length(line.name, DIGIT) + 6 for line in lines if line.name), default=0)
@@ -80,7 +80,7 @@ def _table(lines: Sequence[Line], kinds: Sequence[str], width: int, most: int) -
     return image
 
 
-def _introduce(image: Image.Image, line: Line, top: int, called: int, end: int) -> None:
+def _introduce(image: Image.Image, line: StockLine, top: int, called: int, end: int) -> None:
     """Whose line it is, by figure and name, and the score."""
     if line.seat is not None:
         figure = people.body(line.seat, 0, FIGURE)

@@ -188,7 +188,7 @@ class CleanUp(GridWorld[State, Params]):
         self.water = self.basin + len(drawing.cells("~"))
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
-        self.exile = spawning.Exile(self.terrain, self.spawn)
+        self.respawn = spawning.Respawn(self.terrain, self.spawn)
         self.orchard_at = self.terrain.numbering(self.orchard_cells)
         self.basin_at = self.terrain.numbering(self.basin_cells)
         self.declare(self.cooperation, draws=self.orchard + 2 * players + 3)
@@ -245,10 +245,10 @@ class CleanUp(GridWorld[State, Params]):
         waste = rinsed | new
         word = random.bits(k_grow, self.orchard)
         limit = self.growth_limit(self.basin - clean, params)
-        ripe = random.falls(word, jnp.broadcast_to(limit, word.shape))  # R4
+        ripe = random.bernoulli_from_bits(word, jnp.broadcast_to(limit, word.shape))  # R4
         underfoot = jnp.where(zapped_by >= 0, self.orchard, plot)
-        grown = apple | (ripe & ~spawning.trodden(underfoot, self.orchard))
-        new_body, new_heading, away, back = self.exile(  # R6
+        grown = apple | (ripe & ~spawning.occupied(underfoot, self.orchard))
+        new_body, new_heading, away, back = self.respawn(  # R6
             k_return, body, heading, state.away, zapped_by >= 0, params.exile
         )
         after = State(
@@ -379,7 +379,7 @@ def fouled(
     params: Params,
 ) -> tuple[Bool[Array, " basin"], Int[Array, ""]]:
     """The basin cell fouled in this step, if any, and how many are clean after it."""
-    strikes = active & random.falls(word[0], random.threshold(params.waste_chance))
+    strikes = active & random.bernoulli_from_bits(word[0], random.threshold(params.waste_chance))
     cell, clean = spawning.draw_one(word[1], ~waste)
     strikes = strikes & ~(underfoot == cell).any() & (clean > 0)
     return strikes & (jnp.arange(len(waste)) == cell), clean - strikes

@@ -176,7 +176,7 @@ class Coins(GridWorld[State, Params]):
         owner = owners(state.colour, found)
         robbed = losses(owner, took_other)
         new = minted(random.bits(k_coin, self.places), self.players, params)  # R2
-        free = (coin < 0) & ~spawning.trodden(place, self.places)
+        free = (coin < 0) & ~spawning.occupied(place, self.places)
         after = State(
             clock=state.clock + 1,
             body=body,
@@ -268,4 +268,6 @@ def minted(word: UInt32[Array, " places"], players: int, params: Params) -> Int[
     share = jnp.minimum(random.threshold(params.coin_chance), jnp.uint32(2**31 // players))
     draw = (word >> 1).astype(jnp.float32) / jnp.maximum(share, 1).astype(jnp.float32)
     colour = jnp.minimum(draw.astype(jnp.int32), players - 1)
-    return jnp.where(random.falls(word, jnp.broadcast_to(share * players, word.shape)), colour, -1)
+    return jnp.where(
+        random.bernoulli_from_bits(word, jnp.broadcast_to(share * players, word.shape)), colour, -1
+    )

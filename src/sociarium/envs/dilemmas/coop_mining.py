@@ -331,6 +331,6 @@ def found(word: UInt32[Array, " places"], params: Params) -> UInt8[Array, " plac
     """The ore that would appear on each place: 0 none, 1 iron, 2 gold."""
     gold = random.threshold(params.gold_chance)
     either = gold + random.threshold(params.iron_chance)
-    is_gold = random.falls(word, jnp.broadcast_to(gold, word.shape))
-    is_ore = random.falls(word, jnp.broadcast_to(either, word.shape))
+    is_gold = random.bernoulli_from_bits(word, jnp.broadcast_to(gold, word.shape))
+    is_ore = random.bernoulli_from_bits(word, jnp.broadcast_to(either, word.shape))
     return is_ore.astype(jnp.uint8) + is_gold.astype(jnp.uint8)

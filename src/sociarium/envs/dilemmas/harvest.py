@@ -255,7 +255,7 @@ class Harvest(GridWorld[State, Params]):
         spawning.enough_places(
             len(self.spawn) + min(len(self.inside), players), players, "spawn cells (P or Q)"
         )
-        self.exile = spawning.Exile(self.terrain, self.spawn)
+        self.respawn = spawning.Respawn(self.terrain, self.spawn)
         self.neighbourhood = Neighbourhood(self.plot_cells, drawing.cols, radius=2)
         self.patch = self.neighbourhood.patches()
         self.patches = int(self.patch.max(initial=-1)) + 1
@@ -305,9 +305,9 @@ class Harvest(GridWorld[State, Params]):
         light = beams.lit(self.terrain, params.zap, fires, body, heading)  # R3
         zapped_by = beams.struck(self.terrain, light, body, heading, body)
         near = self.neighbourhood.grown(apple)
-        underfoot = spawning.trodden(jnp.where(zapped_by >= 0, self.plots, plot), self.plots)
+        underfoot = spawning.occupied(jnp.where(zapped_by >= 0, self.plots, plot), self.plots)
         grown = regrown(random.bits(k_grow, self.plots), apple, near, underfoot, params)  # R2
-        new_body, new_heading, away, back = self.exile(  # R4
+        new_body, new_heading, away, back = self.respawn(  # R4
             k_return, body, heading, state.away, zapped_by >= 0, params.exile
         )
         after = State(
@@ -417,4 +417,4 @@ def regrown(
     """Apples after growth; `near` counts the neighbours of each plot before it."""
     never, one, two, more = (random.threshold(params.regrowth[count]) for count in range(4))
     limit = jnp.where(near == 0, never, jnp.where(near == 1, one, jnp.where(near == 2, two, more)))
-    return apple | (~underfoot & random.falls(word, limit))
+    return apple | (~underfoot & random.bernoulli_from_bits(word, limit))

@@ -180,7 +180,7 @@ class Mushrooms(GridWorld[State, Params]):
         self.planted = np.select([glyphs == glyph for glyph in "RGBO"], [1, 2, 3, 4], 0)
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
-        self.exile = spawning.Exile(self.terrain, self.spawn)
+        self.respawn = spawning.Respawn(self.terrain, self.spawn)
         self.soil_at = self.terrain.numbering(self.soil_cells)
         self.declare(self.cooperation, draws=(len(KINDS) * TRIES + 2) * players + 2)
 
@@ -220,12 +220,12 @@ class Mushrooms(GridWorld[State, Params]):
         fires = (actions == ZAP) & (state.cooldown == 0)
         light = beams.lit(self.terrain, params.zap, fires, body, heading)  # R5, R6
         zapped_by = beams.struck(self.terrain, light, body, heading, body)
-        underfoot = spawning.trodden(jnp.where(zapped_by >= 0, self.soil, plot), self.soil)
+        underfoot = spawning.occupied(jnp.where(zapped_by >= 0, self.soil, plot), self.soil)
         word = random.bits(k_spore, len(KINDS) * TRIES * self.players + 1)
         tries = word[:-1].reshape(len(KINDS), TRIES, self.players)
         spores = spread(tries, found, params)  # R4
         sprouts = spawning.in_runs(word[-1], (left == 0) & ~underfoot, spores)
-        new_body, new_heading, away, back = self.exile(  # R5
+        new_body, new_heading, away, back = self.respawn(  # R5
             k_return, body, heading, state.away, zapped_by >= 0, params.exile
         )
         took = jnp.append(0, params.digestion)[found]
@@ -320,6 +320,10 @@ def _spread(
             feeds = feeds | (found == eaten)
         for tried in range(TRIES):
             bound = jnp.broadcast_to(limit[fed][None], found.shape)
-            grows = random.falls(word[fed, tried], bound) & feeds & (tried < spores[fed])[None]
+            grows = (
+                random.bernoulli_from_bits(word[fed, tried], bound)
+                & feeds
+                & (tried < spores[fed])[None]
+            )
             grown.append(jnp.sum(grows, axis=0, dtype=jnp.int32))
     return jnp.stack([sum(grown[k * TRIES : (k + 1) * TRIES]) for k in range(len(KINDS))])

@@ -191,7 +191,7 @@ class PDArena(GridWorld[State, Params]):
         self.kind = np.where(drawing.mask("C").ravel()[self.token_cells], COOPERATE, DEFECT)
         self.spawn = spawning.scattered(drawing.cells("P"))
         spawning.enough_places(len(self.spawn), players, "spawn cells (P)")
-        self.exile = spawning.Exile(self.terrain, self.spawn)
+        self.respawn = spawning.Respawn(self.terrain, self.spawn)
         self.place_at = self.terrain.numbering(self.token_cells)
         self.declare(self.cooperation, draws=self.places + 4 * players + 1)
 
@@ -244,8 +244,10 @@ class PDArena(GridWorld[State, Params]):
         earned = jnp.where(played, payoffs(cooperate, defect, other, params), 0.0)  # R5
 
         span = jnp.broadcast_to(params.most_exile - params.least_exile + 1, (self.players,))
-        stay = params.least_exile + random.below(random.bits(k_exile, self.players), span)
-        new_body, new_heading, away, back = self.exile(  # R6
+        stay = params.least_exile + random.randint_from_bits(
+            random.bits(k_exile, self.players), span
+        )
+        new_body, new_heading, away, back = self.respawn(  # R6
             k_return, body, heading, state.away, played, stay
         )
         standing = jnp.where(played, self.places, place)

@@ -237,7 +237,7 @@ class Frontier(Environment[State, Params]):
             *(OwnSpec(kind, 0, UNLIMITED) for kind in self.kinds),
             *((OwnSpec("energy", 0, UNLIMITED),) if self.hunger else ()),
         )
-        return ViewSpec(planes, self.window.rows, self.window.cols, self.window.home, own)
+        return ViewSpec(planes, self.window.rows, self.window.cols, self.window.ego_origin, own)
 
     def params(self, **changes: Any) -> Params:
         """The task's own numbers, with some of them changed by name."""
@@ -274,7 +274,9 @@ class Frontier(Environment[State, Params]):
         site, entries, kinds = self.site, self.window.entries, len(self.kinds)
         block = site.draw_blocks(k_block)
         pile = site.draw_piles(k_pile, block)
-        spare = random.below(random.bits(k_units, len(pile)), params.most - params.least + 1)
+        spare = random.randint_from_bits(
+            random.bits(k_units, len(pile)), params.most - params.least + 1
+        )
         units = (params.least + spare).astype(jnp.uint8)
         workplace = site.draw_workplaces(k_workplace, block)
         empty, unknown = jnp.zeros(entries, jnp.uint8), jnp.zeros(self.players, jnp.uint32)
@@ -514,8 +516,8 @@ class Frontier(Environment[State, Params]):
         )
         seen = self.window.cut(self.codes(state, params), state.body, ahead)
         seat = self.window.seat(seen)
-        home = jnp.asarray(np.arange(self.window.size) == self.window.size // 2)
-        occupant = jnp.where(seat > 0, jnp.where(home, jnp.uint32(1), jnp.uint32(2)), 0)
+        ego_origin = jnp.asarray(np.arange(self.window.size) == self.window.size // 2)
+        occupant = jnp.where(seat > 0, jnp.where(ego_origin, jnp.uint32(1), jnp.uint32(2)), 0)
         workplace = (seen >> EXTRA) & 0xFF
         workplace = jnp.where(works[:, None] >> workplace & 1 == 1, workplace, 0)
         planes = [self.window.ground(seen), occupant, seat, workplace]

@@ -21,14 +21,14 @@ class Beam:
         self,
         target: Bool[Array, "rows cols"],
         barrier: Bool[Array, "rows cols"],
-        home: tuple[int, int],
+        ego_origin: tuple[int, int],
         turns: int = 0,
     ) -> Bool[Array, ""]:
         """Whether a target lies in the beam, if fired after so many turns to the right.
 
         Each lane of the beam ends at its first barrier, which it still touches.
         """
-        row, col = home
+        row, col = ego_origin
         struck, stops = (
             jnp.rot90(jnp.pad(mask, self.length), turns)  # a turn right brings the right side up
             for mask in (target, barrier)
@@ -45,17 +45,17 @@ class Beam:
         self,
         target: Bool[Array, "rows cols"],
         barrier: Bool[Array, "rows cols"],
-        home: tuple[int, int],
+        ego_origin: tuple[int, int],
         ready: Bool[Array, ""],
     ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """Fire at a target ahead or turn to one at one's side; and whether there is one.
 
         While the beam recharges, whoever has a target ahead waits.
         """
-        row, col = home
+        row, col = ego_origin
         target, barrier = (mask.at[row, col].set(False) for mask in (target, barrier))
         ahead, right, behind, left = (
-            self.reaches(target, barrier, home, turns) for turns in range(4)
+            self.reaches(target, barrier, ego_origin, turns) for turns in range(4)
         )
         turn = jnp.where(left, turning.TURN_LEFT, turning.TURN_RIGHT)
         fire = jnp.where(ready, self.action, STAY)
@@ -67,14 +67,14 @@ class Beam:
         target: Bool[Array, "rows cols"],
         barrier: Bool[Array, "rows cols"],
         blocked: Bool[Array, "rows cols"],
-        home: tuple[int, int],
+        ego_origin: tuple[int, int],
         ready: Bool[Array, ""],
         word: UInt32[Array, ""],
     ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """Aim at a target within reach, or walk to the nearest in sight; and whether it can."""
-        target = target.at[home].set(False)
-        action, bears = self.aim(target, barrier, home, ready)
-        walk, found = paths.step_toward(target, blocked & ~target, home, word)
+        target = target.at[ego_origin].set(False)
+        action, bears = self.aim(target, barrier, ego_origin, ready)
+        walk, found = paths.step_toward(target, blocked & ~target, ego_origin, word)
         return jnp.where(bears, action, walk), bears | found
 
 
@@ -86,14 +86,14 @@ class Tool:
 
     def strikes(self, target: Bool[Array, "rows cols"], view: View) -> Bool[Array, ""]:
         """Whether a target lies in the beam now."""
-        return self.beam.reaches(target, self.sight.shows(view, *self.stops), self.sight.home)
+        return self.beam.reaches(target, self.sight.shows(view, *self.stops), self.sight.ego_origin)
 
     def aim(
         self, target: Bool[Array, "rows cols"], view: View, legal: Bool[Array, " actions"]
     ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """Fire, wait or turn, and whether a target is within reach."""
         barrier = self.sight.shows(view, *self.stops)
-        return self.beam.aim(target, barrier, self.sight.home, legal[self.beam.action])
+        return self.beam.aim(target, barrier, self.sight.ego_origin, legal[self.beam.action])
 
     def hunt(
         self,
@@ -105,4 +105,4 @@ class Tool:
     ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """Fire, wait, turn or walk, and whether a target is in sight that one can get at."""
         barrier, ready = self.sight.shows(view, *self.stops), legal[self.beam.action]
-        return self.beam.hunt(target, barrier, blocked, self.sight.home, ready, word)
+        return self.beam.hunt(target, barrier, blocked, self.sight.ego_origin, ready, word)

@@ -40,7 +40,7 @@ class MapMemory(eqx.Module):
     found: UInt8[Array, " ground_and_layers"]  # what was known of this cell before looking
 
 
-class Surveyor:
+class MapTracker:
     """Keeps the maps of one world's players; everything here is about a single player."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
@@ -50,7 +50,7 @@ class Surveyor:
         if self.board.window == "fixed":
             rows, cols = self.shape
             size = {"rows": 2 * rows - 1, "cols": 2 * cols - 1}
-            self.spec = replace(env.view_spec, home=(rows - 1, cols - 1), **size)
+            self.spec = replace(env.view_spec, ego_origin=(rows - 1, cols - 1), **size)
         self.sight = Sight(self.spec)
         self.layers = [n for n, plane in enumerate(self.spec.planes) if plane.role in LASTING]
         ground = PlaneSpec("ground", self.sight.tiles, "ground")
@@ -127,7 +127,7 @@ class Surveyor:
             right = (right + cols // 2) % cols - cols // 2
         turned = jnp.broadcast_to(self._turned(heading), self.shape)
         ahead, aside = turning.relative(down, right, turned)
-        row, col = self.spec.home[0] - ahead, self.spec.home[1] + aside
+        row, col = self.spec.ego_origin[0] - ahead, self.spec.ego_origin[1] + aside
         inside = (row >= 0) & (row < self.spec.rows) & (col >= 0) & (col < self.spec.cols)
         entry = jnp.where(inside & (cell < self.nowhere), row * self.spec.cols + col, plane.size)
         return no_inline(_read, plane.ravel(), entry)
@@ -153,8 +153,8 @@ class Surveyor:
         seat = jnp.where(self.sight.others(view), self.sight.seat(view), 0).ravel()
         who = jnp.arange(1, self.sight.seats, dtype=seat.dtype)[:, None] == seat[None]
         place = jnp.argmax(who, axis=1).astype(jnp.int32)
-        ahead = self.spec.home[0] - place // self.spec.cols
-        aside = place % self.spec.cols - self.spec.home[1]
+        ahead = self.spec.ego_origin[0] - place // self.spec.cols
+        aside = place % self.spec.cols - self.spec.ego_origin[1]
         down, right = turning.ahead(self._turned(heading))
         row = cell // self.shape[1] + ahead * down + aside * right
         col = cell % self.shape[1] + ahead * right - aside * down

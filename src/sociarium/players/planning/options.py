@@ -20,8 +20,8 @@ from sociarium.core.facets import ground_plan
 from sociarium.core.scene import Scene
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
-from sociarium.players.planning.repertoire import Repertoire
-from sociarium.players.planning.skill import Order, Running, Status
+from sociarium.players.planning.skill import SkillCall, SkillStatus, Status
+from sociarium.players.planning.skill_set import SkillSet
 
 
 class OptionsState(eqx.Module):
@@ -30,29 +30,27 @@ class OptionsState(eqx.Module):
     world: Any
     clock: Int[Array, ""]
     memory: MapMemory
-    order: Order
-    running: Running
+    order: SkillCall
+    running: SkillStatus
 
 
 class Options(Environment[OptionsState, Any]):
-    """The world of a repertoire, in which one chooses among named orders of it."""
+    """The world of a skill set, in which one chooses among named orders of it."""
 
-    def __init__(self, repertoire: Repertoire, orders: Mapping[str, Order]) -> None:
+    def __init__(self, skill_set: SkillSet, orders: Mapping[str, SkillCall]) -> None:
         if not orders or "stay" in orders:
             raise BadArgument(
                 "options are one or more orders by name, none of them called stay; given "
                 f"{', '.join(orders) or 'none'}"
             )
-        self.repertoire, self.world = repertoire, repertoire.env
+        self.skill_set, self.world = skill_set, skill_set.env
         self.actions = (
             DO_NOTHING,
             *(ActionSpec(name, "pursue", name, sentence=f"pursue {name}") for name in orders),
         )
-        self.orders: Order = jax.tree.map(lambda *x: jnp.stack(x), *orders.values())
-        self._act, self._judged = (
-            jax.jit(jax.vmap(f)) for f in (repertoire.act, repertoire.judged)
-        )
-        self._look = jax.jit(jax.vmap(repertoire.surveyor.looked, (0, 0, 0, 0, None)))
+        self.orders: SkillCall = jax.tree.map(lambda *x: jnp.stack(x), *orders.values())
+        self._act, self._judged = (jax.jit(jax.vmap(f)) for f in (skill_set.act, skill_set.judged))
+        self._look = jax.jit(jax.vmap(skill_set.map_tracker.looked, (0, 0, 0, 0, None)))
         world = self.world
         self.players, self.sheet, self.view_spec = world.players, world.sheet, world.view_spec
         self.event_specs, self.gauge_specs = world.event_specs, world.gauge_specs
@@ -69,13 +67,13 @@ class Options(Environment[OptionsState, Any]):
         everybody = lambda tree: jax.tree.map(  # noqa: E731
             lambda x: jnp.broadcast_to(x, (self.players, *x.shape)), tree
         )
-        unknown, clock = everybody(self.repertoire.surveyor.unknown()), jnp.int32(0)
+        unknown, clock = everybody(self.skill_set.map_tracker.unknown()), jnp.int32(0)
         return OptionsState(
             world=world,
             clock=clock,
             memory=self._looked(unknown, world, self.world.observe(world, params), clock),
             order=everybody(jax.tree.map(lambda x: x[0], self.orders)),
-            running=everybody(self.repertoire.idle()),
+            running=everybody(self.skill_set.idle()),
         )
 
     def step(
@@ -88,9 +86,7 @@ class Options(Environment[OptionsState, Any]):
         """One step of the world under everybody's order."""
         actions = mask_illegal(actions, self.legal(state, params))
         given = jax.tree.map(lambda x: x[jnp.maximum(actions - 1, 0)], self.orders)
-        begun = jax.tree.map(
-            lambda x: jnp.broadcast_to(x, (self.players,)), self.repertoire.begin()
-        )
+        begun = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.players,)), self.skill_set.begin())
         order, running = merged(actions > 0, (given, begun), (state.order, state.running))
         keys = random.player_keys(key, jnp.arange(self.players))
         view, legal = self.world.observe(state.world, params), self.world.legal(state.world, params)

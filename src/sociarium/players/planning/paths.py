@@ -19,17 +19,17 @@ HURRY = 24  # a stroll turns aside once in this many steps
 def step_toward(
     goal: Bool[Array, "rows cols"],
     blocked: Bool[Array, "rows cols"],
-    home: tuple[int, int],
+    ego_origin: tuple[int, int],
     word: UInt32[Array, ""],
 ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
-    """The first step of a shortest way from `home` to a goal, and whether there is one.
+    """The first step of a shortest way from `ego_origin` to a goal, and whether there is one.
 
     The way leads through free cells of the window; equally good steps are chosen by lot. Standing
     on a goal is staying.
     """
-    row, col = home
+    row, col = ego_origin
     free = floods.packed(~blocked.at[row, col].set(False))
-    ways = _flood(home, blocked.shape[1])(floods.packed(goal) & free, free)
+    ways = _flood(ego_origin, blocked.shape[1])(floods.packed(goal) & free, free)
     is_way = ways >> jnp.arange(4, dtype=jnp.uint32) & 1 == 1
     action = jnp.where(goal[row, col], turning.STAY, turning.FORWARD + one_of(is_way, word))
     return action.astype(jnp.int32), goal[row, col] | (ways > 0)
@@ -38,41 +38,41 @@ def step_toward(
 def seek(
     goal: Bool[Array, "rows cols"],
     blocked: Bool[Array, "rows cols"],
-    home: tuple[int, int],
+    ego_origin: tuple[int, int],
     word: UInt32[Array, ""],
 ) -> Int[Array, ""]:
     """A step toward the nearest goal in sight, or a stroll where none can be reached."""
-    action, found = step_toward(goal, blocked, home, word)
-    return jnp.where(found, action, stroll(blocked, home, word))
+    action, found = step_toward(goal, blocked, ego_origin, word)
+    return jnp.where(found, action, stroll(blocked, ego_origin, word))
 
 
 def make_for(
     ahead: Int[Array, ""],
     right: Int[Array, ""],
     blocked: Bool[Array, "rows cols"],
-    home: tuple[int, int],
+    ego_origin: tuple[int, int],
     word: UInt32[Array, ""],
 ) -> Int[Array, ""]:
     """A step toward a place so many cells ahead and to the right, in sight or not.
 
     One turns to what lies behind, and walks to the free cell in sight that is nearest to the place.
     """
-    row, col = home
+    row, col = ego_origin
     rows, cols = (jnp.arange(extent) for extent in blocked.shape)
     far = jnp.abs(row - rows - ahead)[:, None] + jnp.abs(cols - col - right)[None]
     far = jnp.where(blocked.at[row, col].set(False), sum(blocked.shape) + far, far)
-    step, found = step_toward(far == far.min(), blocked, home, word)
+    step, found = step_toward(far == far.min(), blocked, ego_origin, word)
     turn = jnp.where(right < 0, turning.TURN_LEFT, turning.TURN_RIGHT)
     behind = ahead < row + 1 - blocked.shape[0]
-    step = jnp.where(found & (step != turning.STAY), step, stroll(blocked, home, word))
+    step = jnp.where(found & (step != turning.STAY), step, stroll(blocked, ego_origin, word))
     return jnp.where(behind, turn, step).astype(jnp.int32)
 
 
 def stroll(
-    blocked: Bool[Array, "rows cols"], home: tuple[int, int], word: UInt32[Array, ""]
+    blocked: Bool[Array, "rows cols"], ego_origin: tuple[int, int], word: UInt32[Array, ""]
 ) -> Int[Array, ""]:
     """Straight on, with a turn now and then; before an obstacle, a turn to the more open side."""
-    row, col = home
+    row, col = ego_origin
     left = _free_run(blocked[row, :col][::-1])
     right = _free_run(blocked[row, col + 1 :])
     coin = word >> 31 == 0
@@ -91,17 +91,17 @@ def _free_run(blocked: Bool[Array, " cells"]) -> Int[Array, ""]:
 def one_of(choices: Bool[Array, " choices"], word: UInt32[Array, ""]) -> Int[Array, ""]:
     """The number of one of the choices that are open, by lot; 0 where none is."""
     rank = jnp.cumsum(choices)
-    chosen = random.below(word, rank[-1]) + 1
+    chosen = random.randint_from_bits(word, rank[-1]) + 1
     return jnp.argmax(choices & (rank == chosen)).astype(jnp.int32)
 
 
 @cache
-def _flood(home: tuple[int, int], cols: int) -> Callable[..., Any]:
+def _flood(ego_origin: tuple[int, int], cols: int) -> Callable[..., Any]:
     """A flood from the goals until it reaches home: the bits of the neighbours it comes by.
 
     A row of the window, of up to 32 cells, is one word, so a step of the flood is a few shifts.
     """
-    row, col = home
+    row, col = ego_origin
 
     def at(words: Any, row: int, col: int) -> Any:
         return words[row, 0] >> col & 1

@@ -37,8 +37,8 @@ def shortest(
     stands on counts as free; one that is not on the map has no way.
     """
     stages, rows, cols = goal.shape
-    home = jnp.arange(rows * cols).reshape(rows, cols) == cell
-    words = no_inline(_packed, goal, free | home[None], home)
+    ego_origin = jnp.arange(rows * cols).reshape(rows, cols) == cell
+    words = no_inline(_packed, goal, free | ego_origin[None], ego_origin)
     length, ways = _flood(stages, cols, wraps)(*words)
     return Route(length, ways)
 
@@ -46,10 +46,10 @@ def shortest(
 def _packed(
     goal: Bool[Array, "stages rows cols"],
     free: Bool[Array, "stages rows cols"],
-    home: Bool[Array, "rows cols"],
+    ego_origin: Bool[Array, "rows cols"],
 ) -> tuple[Any, Any, Any]:
     floor = floods.packed(free)
-    return floods.packed(goal) & floor, floor, floods.packed(home)
+    return floods.packed(goal) & floor, floor, floods.packed(ego_origin)
 
 
 @cache
@@ -63,9 +63,9 @@ def _flood(stages: int, cols: int, wraps: bool) -> Callable[..., Any]:
     def flood(
         source: UInt32[Array, "stages rows words *lanes"],
         floor: UInt32[Array, "stages rows words *lanes"],
-        home: UInt32[Array, "rows words *lanes"],
+        ego_origin: UInt32[Array, "rows words *lanes"],
     ) -> tuple[Int[Array, "*lanes"], Bool[Array, "4 *lanes"]]:
-        there = [any_of(source[stage] & home) for stage in range(stages)]
+        there = [any_of(source[stage] & ego_origin) for stage in range(stages)]
 
         def unfinished(flooding: Any) -> Any:
             return flooding[-1].any()
@@ -73,7 +73,7 @@ def _flood(stages: int, cols: int, wraps: bool) -> Callable[..., Any]:
         def rise(flooding: Any) -> Any:
             front, floor_now, length, stage, going = flooding
             after = floods.spread(front, floor_now, cols, wraps)
-            beside_home = any_of(after & home)
+            beside_home = any_of(after & ego_origin)
             stuck = going & ~beside_home & (after == front).all((0, 1))
             front = jnp.where((going & ~beside_home)[None, None], after, front)
             length = jnp.where(stuck, 0, length + going)
@@ -87,10 +87,10 @@ def _flood(stages: int, cols: int, wraps: bool) -> Callable[..., Any]:
             length = jnp.where(ends, NO_WAY, length)
             return front, floor_now, length, stage + stuck, going & ~ends
 
-        begun = jnp.zeros(home.shape[2:], jnp.int32)
+        begun = jnp.zeros(ego_origin.shape[2:], jnp.int32)
         start = (source[0], floor[0], begun, begun, ~there[0])
         front, _, length, *_ = jax.lax.while_loop(unfinished, rise, start)
-        first = [any_of(front & step) for step in floods.beside(home, cols, wraps)]
+        first = [any_of(front & step) for step in floods.beside(ego_origin, cols, wraps)]
         return length, jnp.stack(first) & (length > 0)[None]
 
     return flood

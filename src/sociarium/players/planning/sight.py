@@ -10,11 +10,11 @@ SOMEBODY = OCCUPANTS.index("facing my way")  # codes from here on are other play
 
 
 class Sight:
-    """Reads the views of one world; every mask is a window, `home` is where I stand in it."""
+    """Reads the views of one world; every mask is a window, `ego_origin` is where I stand in it."""
 
     def __init__(self, spec: ViewSpec) -> None:
         self.spec = spec
-        self.home = spec.home
+        self.ego_origin = spec.ego_origin
         self.ground_plane, self.occupant_plane, self.seat_plane, self.light_plane = (
             next(iter(spec.with_role(role)), None)
             for role in ("ground", "occupant", "seat", "light")

@@ -1,7 +1,7 @@
 """What a skill is: an order, where it stands, and what it makes its player want at each step.
 
 A skill looks at its player's own view and map alone. It names a goal on the map, or something to do
-at once; the way there is found by the repertoire, in one search whatever the skill.
+at once; the way there is found by the skill set, in one search whatever the skill.
 """
 
 import abc
@@ -15,8 +15,8 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from sociarium.core.environment import Environment, View
 from sociarium.players.planning import floods
-from sociarium.players.planning.gait import Gait
-from sociarium.players.planning.map_memory import MapMemory, Surveyor
+from sociarium.players.planning.map_memory import MapMemory, MapTracker
+from sociarium.players.planning.move_set import MoveSet
 from sociarium.players.planning.things import Things
 
 NONE = -1  # no action, thing or player
@@ -34,7 +34,7 @@ class Status(IntEnum):
     INTERRUPTED = 5
 
 
-class Order(eqx.Module):
+class SkillCall(eqx.Module):
     """A skill by its number and what it is about; NONE where that is not asked for.
 
     `thing` is the number of a name in the skill's own list, `limit` the steps after which it times
@@ -58,12 +58,12 @@ class Order(eqx.Module):
         player: int = NONE,
         steps: int = 0,
         limit: int = 0,
-    ) -> "Order":
+    ) -> "SkillCall":
         """An order from plain numbers."""
         return cls(*(jnp.int32(number) for number in (skill, *place, thing, player, steps, limit)))
 
 
-class Running(eqx.Module):
+class SkillStatus(eqx.Module):
     """How far an order has come."""
 
     status: Int[Array, ""]
@@ -78,8 +78,8 @@ class Situation(eqx.Module):
     view: View
     legal: Bool[Array, " actions"]
     memory: MapMemory
-    order: Order
-    running: Running
+    order: SkillCall
+    running: SkillStatus
 
 
 class Intent(eqx.Module):
@@ -115,10 +115,10 @@ class Setting:
         strange: bool = False,
     ) -> None:
         self.actions = env.actions
-        self.surveyor = Surveyor(env)
-        self.sight, self.shape = self.surveyor.sight, self.surveyor.shape
-        self.wraps, self.home = self.surveyor.wraps, self.surveyor.spec.home
-        self.things, self.gait = Things(self.surveyor), Gait.of(env)
+        self.map_tracker = MapTracker(env)
+        self.sight, self.shape = self.map_tracker.sight, self.map_tracker.shape
+        self.wraps, self.ego_origin = self.map_tracker.wraps, self.map_tracker.spec.ego_origin
+        self.things, self.move_set = Things(self.map_tracker), MoveSet.of(env)
         self.takes = tuple(name for name in takes if name in self.things.names)
         self.limit, self.strange = 2 * sum(self.shape), strange
 
@@ -146,9 +146,9 @@ class Setting:
         """Where other players are in sight."""
         memory = now.memory
         seen = self.sight.others(now.view).astype(jnp.uint8)
-        return self.surveyor.laid(seen, memory.cell, memory.heading) > 0
+        return self.map_tracker.laid(seen, memory.cell, memory.heading) > 0
 
-    def place(self, order: Order) -> tuple[Int[Array, ""], Bool[Array, ""]]:
+    def place(self, order: SkillCall) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """The cell an order names, and whether it is on the map."""
         rows, cols = self.shape
         inside = (order.row >= 0) & (order.row < rows) & (order.col >= 0) & (order.col < cols)
@@ -162,11 +162,11 @@ class Setting:
         memory, player = now.memory, now.order.player
         seats = self.sight.seats - 1
         if not seats:
-            return jnp.int32(self.surveyor.nowhere), jnp.bool_(False), jnp.bool_(False)
+            return jnp.int32(self.map_tracker.nowhere), jnp.bool_(False), jnp.bool_(False)
         inside = (player >= 0) & (player < seats)
         who = jnp.clip(player, 0, seats - 1)
         in_sight = self.looking_at(now).any()
-        myself = self.sight.seat(now.view)[self.home] == player + 1
+        myself = self.sight.seat(now.view)[self.ego_origin] == player + 1
         return memory.met[who], in_sight, inside & ~myself
 
     def looking_at(self, now: Situation) -> Bool[Array, "window_rows window_cols"]:

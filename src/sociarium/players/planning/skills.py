@@ -20,7 +20,7 @@ class Walker(Skill):
 
     def suits(self, setting: Setting) -> bool:
         """Only where one can walk."""
-        return setting.gait is not None
+        return setting.move_set is not None
 
 
 def shunned(setting: Setting, now: Situation) -> Bool[Array, "rows cols"]:
@@ -48,7 +48,7 @@ class GoTo(Walker):
         return setting.intent(
             valid=inside,
             done=now.memory.cell == cell,
-            goal=setting.surveyor.spot(cell),
+            goal=setting.map_tracker.spot(cell),
             shun=shunned(setting, now),
         )
 
@@ -81,17 +81,17 @@ class Explore(Walker):
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To see what one has not seen."""
         memory = now.memory
-        unseen, here = memory.known == UNSEEN, setting.surveyor.here(memory)
+        unseen, here = memory.known == UNSEEN, setting.map_tracker.here(memory)
         floor = ~unseen & ~setting.solid(memory)
         longest = jnp.where(floor, memory.seen_at, jnp.iinfo(jnp.int32).max)
-        assert setting.gait is not None
+        assert setting.move_set is not None
         blocked = setting.sight.blocked(now.view)
         return setting.intent(
             done=lasted(setting, now),
             goal=floor & ~here & setting.within(unseen, 1),
             fallback=floor & ~here & (longest == longest.min()),
             shun=shunned(setting, now),
-            otherwise=setting.gait.stroll(blocked, setting.home, now.word),
+            otherwise=setting.move_set.stroll(blocked, setting.ego_origin, now.word),
             looks=jnp.bool_(True),
         )
 
@@ -123,7 +123,7 @@ class Collect(Walker):
         number, thing, valid, lies = meant(setting, now, names)
         pick = jnp.asarray([picked.get(name, NONE) for name in names])[number]
         able = now.legal[pick] & (pick != NONE)
-        there = (lies & setting.surveyor.here(now.memory)).any()
+        there = (lies & setting.map_tracker.here(now.memory)).any()
         begun = now.running.elapsed > 0
         return setting.intent(
             valid=valid,
@@ -152,9 +152,9 @@ class Avoid(Walker):
         cell, _, another = setting.seen(now)
         number, known = chosen(now.order.thing, self.things(setting))
         things = jnp.where(known, setting.things.where(now.memory, number), False)
-        threat = things | (setting.surveyor.spot(cell) & another)
+        threat = things | (setting.map_tracker.spot(cell) & another)
         close = setting.within(threat, now.order.steps)
-        here = setting.surveyor.here(now.memory)
+        here = setting.map_tracker.here(now.memory)
         return setting.intent(
             valid=(another | known) & (now.order.steps > 0),
             done=~(close & here).any() & here.any(),
@@ -184,7 +184,7 @@ class Guard(Walker):
             valid=inside,
             done=there & lasted(setting, now),
             deed=jnp.where(there, jnp.where(bears, strike, STAY), NONE),
-            goal=setting.surveyor.spot(cell),
+            goal=setting.map_tracker.spot(cell),
             shun=shunned(setting, now),
         )
 
@@ -249,7 +249,7 @@ class Aimed(Walker):
         tool = self.tool(setting.actions, setting.sight)
         if self.at:
             _, thing, valid, lies = meant(setting, now, self.at)
-            here = setting.surveyor.here(now.memory)
+            here = setting.map_tracker.here(now.memory)
             aside = setting.within(lies & here, 1)  # one cannot aim at what one stands on
             goal, fallback, lost = lies & ~here, (lies | aside) & ~here, jnp.bool_(False)
             code = jnp.asarray(setting.things.code)[thing]
@@ -301,7 +301,7 @@ class At(Walker):
         number, _, valid, lies = meant(setting, now, names)
         acts = actions_by_object(setting.actions, self.verb)
         action = jnp.asarray([acts["" if self.layer else name] for name in names])[number]
-        there = (lies & setting.surveyor.here(now.memory)).any()
+        there = (lies & setting.map_tracker.here(now.memory)).any()
         able = there & now.legal[action]
         acted = now.running.last == action
         return setting.intent(
@@ -368,9 +368,9 @@ def approached(
 ) -> tuple[Bool[Array, "rows cols"], Bool[Array, ""], Bool[Array, ""]]:
     """Where to go for the ordered player, whether it is lost, and whether it is another at all."""
     cell, in_sight, another = setting.seen(now)
-    spot = setting.surveyor.spot(cell)
+    spot = setting.map_tracker.spot(cell)
     goal = jnp.where(in_sight, setting.within(spot, NEAR) & ~spot, spot)
-    in_play = now.memory.cell < setting.surveyor.nowhere
+    in_play = now.memory.cell < setting.map_tracker.nowhere
     lost = ~in_sight & (~spot.any() | (now.memory.cell == cell))
     return goal, lost & in_play, another
 

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from sociarium.core.errors import UnknownName
-from sociarium.players.planning.map_memory import MapMemory, Surveyor
+from sociarium.players.planning.map_memory import MapMemory, MapTracker
 
 ANY = 0  # any amount
 NO_LAYER = -1
@@ -14,8 +14,8 @@ NO_LAYER = -1
 class Things:
     """The names of everything a map can show: grounds, goods, places and beasts."""
 
-    def __init__(self, surveyor: Surveyor) -> None:
-        planes = surveyor.planes
+    def __init__(self, map_tracker: MapTracker) -> None:
+        planes = map_tracker.planes
         layers = tuple(plane.name for plane in planes)
         goods = [(layer, plane) for layer, plane in enumerate(planes) if plane.role == "goods"]
         found = {plane.name: (layer, ANY) for layer, plane in goods}
@@ -24,12 +24,12 @@ class Things:
                 found[kind if kind not in found else f"{kind} ({plane.name})"] = layer, code
         self.names = tuple(found)
         self.layer, self.code = np.array(list(found.values()), np.int32).reshape(-1, 2).T
-        self.solid = tuple(kind for kind in found if kind in surveyor.sight.solid)
+        self.solid = tuple(kind for kind in found if kind in map_tracker.sight.solid)
         self.grounds = tuple(
             kind for kind, (layer, _) in found.items() if not layer and kind not in self.solid
         )
         self.layers = layers
-        self.own = [number.name for number in surveyor.spec.own]
+        self.own = [number.name for number in map_tracker.spec.own]
 
     def of(self, layer: str) -> tuple[str, ...]:
         """The names of what one layer can show; none where there is no such layer."""

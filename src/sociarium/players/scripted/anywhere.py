@@ -29,7 +29,7 @@ class Uniform(ByArguments):
         """Any action."""
         if self.legal:
             return paths.one_of(legal, random.bits(key)), None
-        return random.below(random.bits(key), jnp.int32(self.count)), None
+        return random.randint_from_bits(random.bits(key), jnp.int32(self.count)), None
 
 
 class Idle(ByArguments):

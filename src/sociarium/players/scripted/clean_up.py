@@ -19,7 +19,7 @@ GLANCE = 12  # cells of water one must see to judge how foul it is
 CLEAN = Aimed("clean", "Walk to waste in the water and clean it away.", verb="clean", at=("waste",))
 
 
-class Errand(eqx.Module):
+class CleanUpErrand(eqx.Module):
     """Where river and orchard lie, and whether it is time to work."""
 
     river: Bearing
@@ -27,49 +27,51 @@ class Errand(eqx.Module):
     works: Bool[Array, ""]
 
 
-class Defector(Script):
+class CleanUpDefector(Script):
     """Eats apples, waits in the orchard for more, and never cleans."""
 
-    def begin(self, key: Key[Array, ""]) -> Errand:
+    def begin(self, key: Key[Array, ""]) -> CleanUpErrand:
         """Hungry, and with no idea where anything is."""
-        return Errand(Bearing.unknown(), Bearing.unknown(), jnp.bool_(False))
+        return CleanUpErrand(Bearing.unknown(), Bearing.unknown(), jnp.bool_(False))
 
     def decide(
-        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Errand
-    ) -> tuple[Int[Array, ""], Errand]:
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: CleanUpErrand
+    ) -> tuple[Int[Array, ""], CleanUpErrand]:
         """A step toward the nearest apple, or back to the orchard."""
         memory = self.reminded(view, legal, memory)
         return self.eat(key, view, memory), memory
 
-    def eat(self, key: Key[Array, ""], view: View, memory: Errand) -> Int[Array, ""]:
+    def eat(self, key: Key[Array, ""], view: View, memory: CleanUpErrand) -> Int[Array, ""]:
         """A step toward the nearest apple; where none is in sight, one to or in the orchard."""
         word, blocked = random.bits(key), self.sight.blocked(view)
         apple = self.sight.shows(view, "apple")
-        feed, found = paths.step_toward(apple, blocked, self.home, word)
-        return jnp.where(found, feed, memory.orchard.approach(blocked, self.home, word))
+        feed, found = paths.step_toward(apple, blocked, self.ego_origin, word)
+        return jnp.where(found, feed, memory.orchard.approach(blocked, self.ego_origin, word))
 
-    def reminded(self, view: View, legal: Bool[Array, " actions"], memory: Errand) -> Errand:
+    def reminded(
+        self, view: View, legal: Bool[Array, " actions"], memory: CleanUpErrand
+    ) -> CleanUpErrand:
         """The memory with what is in sight now; out of play one loses one's bearings."""
         in_play = legal[1:].any()
         river = self.sight.shows(view, "waste", "clean water")
         orchard = self.sight.shows(view, "orchard", "apple")
-        return Errand(
-            river=memory.river.seen(river, self.home, in_play),
-            orchard=memory.orchard.seen(orchard, self.home, in_play),
+        return CleanUpErrand(
+            river=memory.river.seen(river, self.ego_origin, in_play),
+            orchard=memory.orchard.seen(orchard, self.ego_origin, in_play),
             works=memory.works,
         )
 
-    def carried(self, view: View, action: Int[Array, ""], memory: Errand) -> Errand:
+    def carried(self, view: View, action: Int[Array, ""], memory: CleanUpErrand) -> CleanUpErrand:
         """Bearings turn with the player."""
         blocked = self.sight.blocked(view)
-        return Errand(
-            river=memory.river.after(action, blocked, self.home),
-            orchard=memory.orchard.after(action, blocked, self.home),
+        return CleanUpErrand(
+            river=memory.river.after(action, blocked, self.ego_origin),
+            orchard=memory.orchard.after(action, blocked, self.ego_origin),
             works=memory.works,
         )
 
 
-class Cooperator(Defector):
+class CleanUpCooperator(CleanUpDefector):
     """Cleans the river until little waste is in sight, then eats for a while, and so on.
 
     Work ends when the share of waste in the water it sees falls to `clean`, or after about `shift`
@@ -87,13 +89,13 @@ class Cooperator(Defector):
         self.clean, self.shift, self.meal = clean, shift, meal
         self.tool = CLEAN.tool(env.actions, self.sight)
 
-    def begin(self, key: Key[Array, ""]) -> Errand:
+    def begin(self, key: Key[Array, ""]) -> CleanUpErrand:
         """Ready to work."""
-        return Errand(Bearing.unknown(), Bearing.unknown(), jnp.bool_(True))
+        return CleanUpErrand(Bearing.unknown(), Bearing.unknown(), jnp.bool_(True))
 
     def decide(
-        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Errand
-    ) -> tuple[Int[Array, ""], Errand]:
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: CleanUpErrand
+    ) -> tuple[Int[Array, ""], CleanUpErrand]:
         """Clean, eat, or walk to where that can be done."""
         memory = self.reminded(view, legal, memory)
         waste, water = self.sight.shows(view, "waste"), self.sight.shows(view, "clean water")
@@ -108,19 +110,19 @@ class Cooperator(Defector):
         return jnp.where(works, work, meal), memory
 
     def work(
-        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Errand
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: CleanUpErrand
     ) -> Int[Array, ""]:
         """Clean the waste ahead, turn or walk to waste in sight, or walk to the river."""
         word, blocked = random.bits(key), self.sight.blocked(view)
         waste = self.sight.shows(view, "waste")
         scrub, found = self.tool.hunt(waste, view, legal, blocked, word)
-        return jnp.where(found, scrub, memory.river.approach(blocked, self.home, word))
+        return jnp.where(found, scrub, memory.river.approach(blocked, self.ego_origin, word))
 
 
-class Conditional(reciprocity.Conditional):
+class CleanUpConditional(reciprocity.Conditional):
     """Stops cleaning when others were seen in the orchard and hardly ever cleaning."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = CleanUpCooperator, CleanUpDefector
 
     def __init__(
         self, env: Environment[Any, Any], enough: float = 0.5, lately: float = 200.0
@@ -135,17 +137,17 @@ class Conditional(reciprocity.Conditional):
         return self.sight.firing(view, "clean") * 1.0, orchard * 0.03
 
 
-class Forager(anywhere.Forager):
+class CleanUpForager(anywhere.Forager):
     """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
 
     WANTS = ("apple",)
 
 
 SCRIPTS = {
-    "forager": Forager,
-    "cooperator": Cooperator,
-    "defector": Defector,
-    "conditional": Conditional,
+    "forager": CleanUpForager,
+    "cooperator": CleanUpCooperator,
+    "defector": CleanUpDefector,
+    "conditional": CleanUpConditional,
 }
 SKILLS = (
     Collect("eat", "Walk to the nearest apple that you know of and eat it.", taken=("apple",)),

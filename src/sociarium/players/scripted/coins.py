@@ -11,7 +11,7 @@ from sociarium.players.scripted.script import Script
 COINS = ("my coin", "their coin")
 
 
-class Cooperator(Script):
+class CoinsCooperator(Script):
     """Takes coins of its own colour and walks around all others."""
 
     def decide(
@@ -21,7 +21,7 @@ class Cooperator(Script):
         return self.forage(view, random.bits(key), ("my coin",), ("their coin",)), None
 
 
-class Defector(Script):
+class CoinsDefector(Script):
     """Takes every coin."""
 
     def decide(
@@ -31,10 +31,10 @@ class Defector(Script):
         return self.forage(view, random.bits(key), COINS), None
 
 
-class Conditional(reciprocity.Conditional):
+class CoinsConditional(reciprocity.Conditional):
     """Takes others' coins when others were seen to take its own."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = CoinsCooperator, CoinsDefector
 
     def witnessed(
         self, before: UInt8[Array, "rows cols"], view: View
@@ -44,7 +44,7 @@ class Conditional(reciprocity.Conditional):
         return theirs * 1.0, self.sight.is_any(before, "my coin") * 3.0
 
 
-class Forager(anywhere.Forager):
+class CoinsForager(anywhere.Forager):
     """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
 
     WANTS = ("my coin",)
@@ -52,10 +52,10 @@ class Forager(anywhere.Forager):
 
 
 SCRIPTS = {
-    "forager": Forager,
-    "cooperator": Cooperator,
-    "defector": Defector,
-    "conditional": Conditional,
+    "forager": CoinsForager,
+    "cooperator": CoinsCooperator,
+    "defector": CoinsDefector,
+    "conditional": CoinsConditional,
 }
 SKILLS = (
     Collect(

@@ -26,7 +26,7 @@ MINE = Aimed(
 )
 
 
-class Miner(Script):
+class CoopMiningMiner(Script):
     """Brings the mining beam to bear on the ore it wants."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
@@ -43,10 +43,10 @@ class Miner(Script):
         """Mine the ore ahead, turn or walk to ore in sight, or stroll."""
         word, blocked = random.bits(key), self.sight.blocked(view)
         action, found = self.tool.hunt(ore, view, legal, blocked, word)
-        return jnp.where(found, action, paths.stroll(blocked, self.home, word))
+        return jnp.where(found, action, paths.stroll(blocked, self.ego_origin, word))
 
 
-class Defector(Miner):
+class CoopMiningDefector(CoopMiningMiner):
     """Mines iron and leaves gold alone."""
 
     def decide(
@@ -56,14 +56,14 @@ class Defector(Miner):
         return self.strike(key, view, legal, self.sight.shows(view, "iron")), None
 
 
-class Patience(eqx.Module):
+class CoopMiningPatience(eqx.Module):
     """How long one has been alone at gold, and how long one will still pass lonely gold by."""
 
     waited: Int[Array, ""]
     bored: Int[Array, ""]
 
 
-class Cooperator(Miner):
+class CoopMiningCooperator(CoopMiningMiner):
     """Strikes gold whenever it can, goes to gold that has company, and mines no iron.
 
     Two that strike one gold whenever their beams are ready always meet in its opening. Of players
@@ -75,17 +75,21 @@ class Cooperator(Miner):
         super().__init__(env)
         self.patience = patience
 
-    def begin(self, key: Key[Array, ""]) -> Patience:
+    def begin(self, key: Key[Array, ""]) -> CoopMiningPatience:
         """Eager."""
-        return Patience(jnp.int32(0), jnp.int32(0))
+        return CoopMiningPatience(jnp.int32(0), jnp.int32(0))
 
     def decide(
-        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Patience
-    ) -> tuple[Int[Array, ""], Patience]:
+        self,
+        key: Key[Array, ""],
+        view: View,
+        legal: Bool[Array, " actions"],
+        memory: CoopMiningPatience,
+    ) -> tuple[Int[Array, ""], CoopMiningPatience]:
         """Strike open gold, gold a lower seat is at, gold in company, or lonely gold."""
         gold, opened = self.sight.shows(view, *GOLD), self.sight.shows(view, "open gold")
         others, seat = self.sight.others(view), self.sight.seat(view)
-        led = gold & near(others & (seat < seat[self.home]), COMPANY)
+        led = gold & near(others & (seat < seat[self.ego_origin]), COMPANY)
         joined = gold & near(others, COMPANY)
         lonely = gold & (memory.bored == 0)
         wanted = jnp.where(joined.any(), joined, lonely)
@@ -94,21 +98,24 @@ class Cooperator(Miner):
         return self.strike(key, view, legal, wanted), self.waiting(gold, joined, memory)
 
     def waiting(
-        self, gold: Bool[Array, "rows cols"], joined: Bool[Array, "rows cols"], memory: Patience
-    ) -> Patience:
+        self,
+        gold: Bool[Array, "rows cols"],
+        joined: Bool[Array, "rows cols"],
+        memory: CoopMiningPatience,
+    ) -> CoopMiningPatience:
         """Patience wears out at gold that nobody comes to."""
-        here = jnp.zeros_like(gold).at[self.home].set(True)
+        here = jnp.zeros_like(gold).at[self.ego_origin].set(True)
         alone = (gold & near(here, COMPANY)).any() & ~joined.any()
         waited = jnp.where(alone, memory.waited + 1, 0)
         fed_up = waited >= self.patience
         bored = jnp.where(fed_up, self.patience, jnp.maximum(memory.bored - 1, 0))
-        return Patience(jnp.where(fed_up, 0, waited), bored)
+        return CoopMiningPatience(jnp.where(fed_up, 0, waited), bored)
 
 
-class Conditional(reciprocity.Conditional):
+class CoopMiningConditional(reciprocity.Conditional):
     """Mines iron when others were seen to."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = CoopMiningCooperator, CoopMiningDefector
 
     def witnessed(
         self, before: UInt8[Array, "rows cols"], view: View
@@ -120,5 +127,9 @@ class Conditional(reciprocity.Conditional):
         return (fires & at_gold) * 1.0, (fires & ~at_gold) * 1.0
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SCRIPTS = {
+    "cooperator": CoopMiningCooperator,
+    "defector": CoopMiningDefector,
+    "conditional": CoopMiningConditional,
+}
 SKILLS = (MINE,)

@@ -69,12 +69,12 @@ class Gatherer(Script):
         job, kinds = self.sight.own(view, "job"), len(env.kinds)
         bag = view.own[1 : 1 + kinds].astype(jnp.int32)
         blocked = self.sight.blocked(view) | self._prowled(view)
-        step, found = paths.step_toward(self._goals(view, job, bag), blocked, self.home, word)
+        step, found = paths.step_toward(self._goals(view, job, bag), blocked, self.ego_origin, word)
         away, heading = self._wander(blocked, memory, word)
         action = jnp.where(found & (step != STAY), step, away)
         pick = legal[PICK : PICK + kinds] & self._wanted(job, bag)
         action = _first(pick, PICK, action)
-        workplace = view.cells[self.sight.spec.plane("workplace")][self.home]
+        workplace = view.cells[self.sight.spec.plane("workplace")][self.ego_origin]
         works = legal[SYNTHESISE] & jnp.asarray(self.pays)[workplace.astype(jnp.int32)]
         action = jnp.where(works, SYNTHESISE, action)
         dump = legal[env.dump : env.dump + kinds] & jnp.asarray(self.passes)[job]
@@ -121,7 +121,7 @@ class Gatherer(Script):
         self, blocked: Bool[Array, "rows cols"], heading: Int[Array, ""], word: UInt32[Array, ""]
     ) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """A step straight on, or aside now and then and before an obstacle; and its direction."""
-        row, col = self.home
+        row, col = self.ego_origin
         beside = ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1))
         free = jnp.stack([~blocked[cell] for cell in beside])
         turned = 1 + paths.one_of(free, word)

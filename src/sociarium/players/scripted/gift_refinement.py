@@ -22,7 +22,7 @@ GIFT = Aimed(
 )
 
 
-class Cooperator(Script):
+class GiftRefinementCooperator(Script):
     """Gives raw and refined tokens to whom it sees, gathers, and consumes precious ones.
 
     It consumes when it has `plenty` precious tokens and nothing to give, or a full bag of them.
@@ -49,7 +49,7 @@ class Cooperator(Script):
         return jnp.where(rich, self.consume, action), None
 
 
-class Defector(Script):
+class GiftRefinementDefector(Script):
     """Gathers tokens and consumes whatever it has at once."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
@@ -65,10 +65,10 @@ class Defector(Script):
         return jnp.where(bag > 0, self.consume, gather), None
 
 
-class Conditional(reciprocity.Conditional):
+class GiftRefinementConditional(reciprocity.Conditional):
     """Keeps its tokens when others were seen to gather without giving."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = GiftRefinementCooperator, GiftRefinementDefector
 
     def __init__(
         self, env: Environment[Any, Any], enough: float = 0.5, lately: float = 200.0
@@ -82,7 +82,11 @@ class Conditional(reciprocity.Conditional):
         return self.sight.firing(view, "gift") * 1.0, self.sight.is_any(before, "token") * 1.0
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SCRIPTS = {
+    "cooperator": GiftRefinementCooperator,
+    "defector": GiftRefinementDefector,
+    "conditional": GiftRefinementConditional,
+}
 SKILLS = (
     Collect("gather", "Walk to the nearest token that you know of and take it.", taken=("token",)),
     GIFT,

@@ -23,7 +23,7 @@ DISC = tuple(
 )
 
 
-class Cooperator(Script):
+class HarvestCooperator(Script):
     """Takes an apple only where at least `leave` others stand around it, and walks around the rest.
 
     So it never takes the last apple of a patch. Where no apple can be spared it lingers beside
@@ -43,12 +43,12 @@ class Cooperator(Script):
         blocked = self.sight.blocked(view) | (apple & ~spare)
         goal = jnp.where(spare.any(), spare, near(apple, 1) & ~blocked)
         word, aside = random.bits(key, 2)
-        action = paths.seek(goal, blocked, self.home, word)
+        action = paths.seek(goal, blocked, self.ego_origin, word)
         restless = (action == STAY) & (aside >> 20 & 1 == 1)
-        return jnp.where(restless, paths.stroll(blocked, self.home, aside), action), None
+        return jnp.where(restless, paths.stroll(blocked, self.ego_origin, aside), action), None
 
 
-class Defector(Script):
+class HarvestDefector(Script):
     """Takes every apple it sees, the last of a patch too."""
 
     def decide(
@@ -58,7 +58,7 @@ class Defector(Script):
         return self.forage(view, random.bits(key), ("apple",)), None
 
 
-class Raider(Defector):
+class HarvestRaider(HarvestDefector):
     """Takes every apple it sees, and zaps where it sees none."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
@@ -74,10 +74,10 @@ class Raider(Defector):
         return jnp.where(hungry & legal[self.zap], self.zap, action), None
 
 
-class Conditional(reciprocity.Conditional):
+class HarvestConditional(reciprocity.Conditional):
     """Strips the trees when others were seen to."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = HarvestCooperator, HarvestDefector
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Conditional(reciprocity.Conditional):
         leave: int = 4,
     ) -> None:
         super().__init__(env, enough, lately)
-        self.generous, self.leave = Cooperator(env, leave), leave
+        self.generous, self.leave = HarvestCooperator(env, leave), leave
 
     def witnessed(
         self, before: UInt8[Array, "rows cols"], view: View
@@ -114,18 +114,18 @@ def around(apple: Bool[Array, "rows cols"], beyond: bool) -> Int[Array, "rows co
     return jnp.sum(jnp.stack(shifted), axis=0, dtype=jnp.int32)
 
 
-class Forager(anywhere.Forager):
+class HarvestForager(anywhere.Forager):
     """Walks to the nearest thing worth having that it sees, and strolls where it sees none."""
 
     WANTS = ("apple",)
 
 
 SCRIPTS = {
-    "forager": Forager,
-    "cooperator": Cooperator,
-    "defector": Defector,
-    "conditional": Conditional,
-    "raider": Raider,
+    "forager": HarvestForager,
+    "cooperator": HarvestCooperator,
+    "defector": HarvestDefector,
+    "conditional": HarvestConditional,
+    "raider": HarvestRaider,
 }
 SKILLS = (
     Collect("eat", "Walk to the nearest apple that you know of and eat it.", taken=("apple",)),

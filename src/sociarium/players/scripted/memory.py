@@ -49,7 +49,7 @@ class Album:
     @cached_property
     def _overlay(self) -> Int[np.ndarray, "moves size"]:
         """For each move, which cell of the earlier window each cell of the present one was."""
-        spec, (row, col) = self.spec, self.spec.home
+        spec, (row, col) = self.spec, self.spec.ego_origin
         rows, cols = np.divmod(np.arange(spec.rows * spec.cols), spec.cols)
         far, aside = row - rows, cols - col
         places = {
@@ -88,12 +88,12 @@ class Bearing(eqx.Module):
         return cls(jnp.int32(0), jnp.int32(0), jnp.bool_(False))
 
     def seen(
-        self, mask: Bool[Array, "rows cols"], home: tuple[int, int], in_play: Bool[Array, ""]
+        self, mask: Bool[Array, "rows cols"], ego_origin: tuple[int, int], in_play: Bool[Array, ""]
     ) -> "Bearing":
         """The nearest cell of a mask, or what was remembered; out of play all is forgotten."""
         rows, cols = (np.arange(extent) for extent in mask.shape)
-        ahead = np.broadcast_to((home[0] - rows)[:, None], mask.shape)
-        right = np.broadcast_to((cols - home[1])[None], mask.shape)
+        ahead = np.broadcast_to((ego_origin[0] - rows)[:, None], mask.shape)
+        right = np.broadcast_to((cols - ego_origin[1])[None], mask.shape)
         far = jnp.where(mask, jnp.asarray(abs(ahead) + abs(right)), sum(mask.shape))
         nearest = jnp.argmin(far)
         found = mask.any()
@@ -104,10 +104,10 @@ class Bearing(eqx.Module):
         )
 
     def after(
-        self, action: Int[Array, ""], blocked: Bool[Array, "rows cols"], home: tuple[int, int]
+        self, action: Int[Array, ""], blocked: Bool[Array, "rows cols"], ego_origin: tuple[int, int]
     ) -> "Bearing":
         """The same place from where this action leads; a blocked step leads nowhere."""
-        row, col = home
+        row, col = ego_origin
         forward = (action == turning.FORWARD) & ~blocked[row - 1, col]
         back = (action == turning.BACK) & ~blocked[row + 1, col]
         left = (action == turning.STEP_LEFT) & ~blocked[row, col - 1]
@@ -122,8 +122,11 @@ class Bearing(eqx.Module):
         )
 
     def approach(
-        self, blocked: Bool[Array, "rows cols"], home: tuple[int, int], word: UInt32[Array, ""]
+        self,
+        blocked: Bool[Array, "rows cols"],
+        ego_origin: tuple[int, int],
+        word: UInt32[Array, ""],
     ) -> Int[Array, ""]:
         """A step toward the place, or a stroll if it was never seen."""
-        step = paths.make_for(self.ahead, self.right, blocked, home, word)
-        return jnp.where(self.known, step, paths.stroll(blocked, home, word))
+        step = paths.make_for(self.ahead, self.right, blocked, ego_origin, word)
+        return jnp.where(self.known, step, paths.stroll(blocked, ego_origin, word))

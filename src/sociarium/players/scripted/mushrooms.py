@@ -11,7 +11,7 @@ from sociarium.players.scripted import reciprocity
 from sociarium.players.scripted.script import Script
 
 
-class Picky(Script):
+class MushroomsPicky(Script):
     """Eats the first kind it likes, the second where it sees none of the first, and no other."""
 
     first: str
@@ -26,27 +26,27 @@ class Picky(Script):
         spoilt = first.any()
         wanted = jnp.where(spoilt, first, second)
         blocked = self.sight.blocked(view, *self.never) | (second & spoilt)
-        return paths.seek(wanted, blocked, self.home, random.bits(key)), None
+        return paths.seek(wanted, blocked, self.ego_origin, random.bits(key)), None
 
 
-class Cooperator(Picky):
+class MushroomsCooperator(MushroomsPicky):
     """Eats blue mushrooms, green ones where it sees no blue, and walks around the others."""
 
     first, second = "blue mushroom", "green mushroom"
     never = ("red mushroom", "orange mushroom")
 
 
-class Defector(Picky):
+class MushroomsDefector(MushroomsPicky):
     """Eats red mushrooms, green ones where it sees no red, and walks around the others."""
 
     first, second = "red mushroom", "green mushroom"
     never = ("blue mushroom", "orange mushroom")
 
 
-class Conditional(reciprocity.Conditional):
+class MushroomsConditional(reciprocity.Conditional):
     """Eats for itself when others were seen to."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = MushroomsCooperator, MushroomsDefector
 
     def witnessed(
         self, before: UInt8[Array, "rows cols"], view: View
@@ -56,7 +56,11 @@ class Conditional(reciprocity.Conditional):
         return blue * 1.0, self.sight.is_any(before, "red mushroom", "orange mushroom") * 1.0
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SCRIPTS = {
+    "cooperator": MushroomsCooperator,
+    "defector": MushroomsDefector,
+    "conditional": MushroomsConditional,
+}
 SKILLS = (
     Collect(
         "eat",

@@ -19,7 +19,7 @@ INTERACT = Aimed(
 )
 
 
-class Carrier(Script):
+class PdArenaCarrier(Script):
     """Fetches a token of its kind, walks around the others, and then meets whom it sees."""
 
     kind: str
@@ -41,22 +41,22 @@ class Carrier(Script):
         return jnp.where(carries & found, meet, fetch), None
 
 
-class Cooperator(Carrier):
+class PdArenaCooperator(PdArenaCarrier):
     """Plays cooperate."""
 
     kind, never = "cooperate", "defect"
 
 
-class Defector(Carrier):
+class PdArenaDefector(PdArenaCarrier):
     """Plays defect."""
 
     kind, never = "defect", "cooperate"
 
 
-class Conditional(reciprocity.Conditional):
+class PdArenaConditional(reciprocity.Conditional):
     """Plays defect when others were seen to fetch defect tokens."""
 
-    cooperator, defector = Cooperator, Defector
+    cooperator, defector = PdArenaCooperator, PdArenaDefector
 
     def witnessed(
         self, before: UInt8[Array, "rows cols"], view: View
@@ -66,7 +66,11 @@ class Conditional(reciprocity.Conditional):
         return kind * 1.0, self.sight.is_any(before, "defect token") * 1.0
 
 
-SCRIPTS = {"cooperator": Cooperator, "defector": Defector, "conditional": Conditional}
+SCRIPTS = {
+    "cooperator": PdArenaCooperator,
+    "defector": PdArenaDefector,
+    "conditional": PdArenaConditional,
+}
 SKILLS = (
     Collect(
         "fetch",

@@ -20,7 +20,7 @@ class Script(ByArguments, abc.ABC):
 
     def __init__(self, env: Environment[Any, Any]) -> None:
         self.sight = Sight(env.view_spec)
-        self.home = env.view_spec.home
+        self.ego_origin = env.view_spec.ego_origin
 
     def begin(self, key: Key[Array, ""]) -> Any:
         """What the script remembers at the start."""
@@ -45,7 +45,7 @@ class Script(ByArguments, abc.ABC):
     ) -> Int[Array, ""]:
         """A step to the nearest thing wanted in sight, around what is shunned, or a stroll."""
         goal, blocked = self.sight.shows(view, *wanted), self.sight.blocked(view, *shunned)
-        return paths.seek(goal, blocked, self.home, word)
+        return paths.seek(goal, blocked, self.ego_origin, word)
 
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any

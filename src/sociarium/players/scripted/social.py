@@ -1,4 +1,4 @@
-"""Manners: what scripted citizens do socially, by a charter's actions and codes."""
+"""Social policies: what scripted players do socially, by a charter's actions and codes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
 
 
-class Manners(ByArguments):
+class SocialPolicy(ByArguments):
     """The base: knows where a society's actions and codes are, and remembers nothing."""
 
     def __init__(self, society: Society) -> None:
@@ -54,7 +54,7 @@ class Manners(ByArguments):
         return found
 
 
-class Loner(Manners):
+class Loner(SocialPolicy):
     """Does nothing socially."""
 
     def act(
@@ -64,7 +64,7 @@ class Loner(Manners):
         return jnp.int32(NONE), memory
 
 
-class Signer(Manners):
+class Signer(SocialPolicy):
     """Joins one group as soon as it may, and stays."""
 
     def __init__(self, society: Society, group: int = 0) -> None:
@@ -79,7 +79,7 @@ class Signer(Manners):
         return jnp.where(legal[self.join] & ~inside.any(), self.join, NONE), memory
 
 
-class Joiner(Manners):
+class Joiner(SocialPolicy):
     """Joins the group whose members earn most on average, or the largest if that is not told."""
 
     EVERY = 20  # steps between two looks around, on average
@@ -104,12 +104,12 @@ class Joiner(Manners):
         best = jnp.argmax(worth)
         already = (inside[:, best] & me).any()
         join = jnp.asarray(self.groups)[best]
-        looks = random.below(random.bits(key), jnp.int32(self.EVERY)) == 0
+        looks = random.randint_from_bits(random.bits(key), jnp.int32(self.EVERY)) == 0
         asked = looks if "earns" in self.ties else True
         return jnp.where(legal[join] & ~already & asked, join, NONE).astype(jnp.int32), memory
 
 
-class Negotiator(Manners):
+class Negotiator(SocialPolicy):
     """Asks anybody it may, proposes its side's share by heads, and says yes to that or better."""
 
     def __init__(self, society: Society) -> None:
@@ -139,7 +139,7 @@ class Negotiator(Manners):
         ), memory
 
 
-class Voter(Manners):
+class Voter(SocialPolicy):
     """Votes for one union as soon as it may."""
 
     def __init__(self, society: Society, union: int = 0) -> None:
@@ -153,7 +153,7 @@ class Voter(Manners):
         return jnp.where(legal[self.vote], self.vote, NONE).astype(jnp.int32), memory
 
 
-class Random(Manners):
+class Random(SocialPolicy):
     """Does something social now and then, anything that is legal."""
 
     def act(
@@ -165,7 +165,7 @@ class Random(Manners):
         return jnp.where((word & 3 == 0) & legal.any(), chosen, NONE).astype(jnp.int32), memory
 
 
-MANNERS = {
+SOCIAL_POLICIES = {
     "loner": Loner,
     "signer": Signer,
     "joiner": Joiner,

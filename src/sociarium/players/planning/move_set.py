@@ -11,7 +11,7 @@ from sociarium.core.environment import Environment
 from sociarium.players.planning import paths
 
 
-class Gait:
+class MoveSet:
     """Steps relative to one's heading, with turns; or steps by the compass, without any."""
 
     def __init__(self, actions: Actions) -> None:
@@ -23,8 +23,8 @@ class Gait:
         self.steps = np.array([steps[way] for way in ways], np.int32)
 
     @classmethod
-    def of(cls, env: Environment[Any, Any]) -> "Gait | None":
-        """The gait of a world; none where one cannot walk."""
+    def of(cls, env: Environment[Any, Any]) -> "MoveSet | None":
+        """The moves of a world; none where one cannot walk."""
         steps, turns = (actions_by_direction(env.actions, verb) for verb in ("move", "turn"))
         by_side = set(SIDES) <= set(steps) and {"left", "right"} <= set(turns)
         return cls(env.actions) if by_side or set(COMPASS) <= set(steps) else None
@@ -52,12 +52,15 @@ class Gait:
         return jnp.where(ways.any(), action, STAY).astype(jnp.int32)
 
     def stroll(
-        self, blocked: Bool[Array, "rows cols"], home: tuple[int, int], word: UInt32[Array, ""]
+        self,
+        blocked: Bool[Array, "rows cols"],
+        ego_origin: tuple[int, int],
+        word: UInt32[Array, ""],
     ) -> Int[Array, ""]:
         """A step of somebody who knows no place to go to."""
         if self.turns:
-            return paths.stroll(blocked, home, word)
-        row, col = home
+            return paths.stroll(blocked, ego_origin, word)
+        row, col = ego_origin
         beside = ((row - 1, col), (row, col + 1), (row + 1, col), (row, col - 1))
         free = jnp.stack([~blocked[cell] for cell in beside])
         return self.step(free, jnp.int32(0), jnp.bool_(False), word)

@@ -19,11 +19,11 @@ from sociarium.players.planning.map_memory import UNSEEN, MapMemory
 from sociarium.players.planning.skill import (
     NONE,
     Intent,
-    Order,
-    Running,
     Setting,
     Situation,
     Skill,
+    SkillCall,
+    SkillStatus,
     Status,
 )
 from sociarium.players.planning.skills import ANYWHERE, Aimed, Collect, Deed
@@ -52,7 +52,7 @@ def deeds(actions: Actions) -> tuple[Skill, ...]:
     )
 
 
-class Repertoire:
+class SkillSet:
     """The skills that suit a world: those for any, then its own, then social ones.
 
     A world outside the catalogue can bring its `own`. `names` leaves out all other skills, which
@@ -73,7 +73,7 @@ class Repertoire:
         social = social_skills(env) if isinstance(env, Society) else ()
         plain = deeds(world.actions) if not own else ()
         suiting = [s for s in (*ANYWHERE, *plain, *own, *social) if s.suits(self.setting)]
-        self.env, self.surveyor = env, self.setting.surveyor
+        self.env, self.map_tracker = env, self.setting.map_tracker
         self.skills = tuple({skill.name: skill for skill in suiting}.values())
         if names:
             self.skills = tuple(self.named(name) for name in dict.fromkeys(names))
@@ -82,7 +82,7 @@ class Repertoire:
         """The skill of this name."""
         return self.skills[self._number(name)]
 
-    def order(self, name: str, *, limit: int = 0, **told: Any) -> Order:
+    def order(self, name: str, *, limit: int = 0, **told: Any) -> SkillCall:
         """An order in words, from somebody who may know no better.
 
         A `place` is (row, column), a `thing` a name, a `player` a seat counted from 0, and `steps`
@@ -100,7 +100,7 @@ class Repertoire:
             raise BadArgument(f"{name} asks for {wants}; given {', '.join(told) or 'nothing'}")
         if "thing" in told and told["thing"] not in things:
             raise UnknownName(f"thing to {name}", str(told["thing"]), things)
-        return Order.of(
+        return SkillCall.of(
             number,
             place=_whole(name, "place", told.get("place", (NONE, NONE)), many=2),
             thing=things.index(told["thing"]) if "thing" in told else NONE,
@@ -109,13 +109,13 @@ class Repertoire:
             limit=_whole(name, "limit", limit)[0],
         )
 
-    def begin(self) -> Running:
+    def begin(self) -> SkillStatus:
         """An order that has just been given."""
-        return Running(jnp.int32(Status.RUNNING), jnp.int32(0), jnp.int32(NONE))
+        return SkillStatus(jnp.int32(Status.RUNNING), jnp.int32(0), jnp.int32(NONE))
 
-    def idle(self) -> Running:
+    def idle(self) -> SkillStatus:
         """No order to follow."""
-        return Running(jnp.int32(Status.SUCCESS), jnp.int32(0), jnp.int32(NONE))
+        return SkillStatus(jnp.int32(Status.SUCCESS), jnp.int32(0), jnp.int32(NONE))
 
     def act(
         self,
@@ -123,25 +123,25 @@ class Repertoire:
         view: View,
         legal: Bool[Array, " actions"],
         memory: MapMemory,
-        order: Order,
-        running: Running,
+        order: SkillCall,
+        running: SkillStatus,
         interrupted: Bool[Array, ""] | bool = False,
-    ) -> tuple[Int[Array, ""], Running]:
+    ) -> tuple[Int[Array, ""], SkillStatus]:
         """The next action under an order and how far that is; who has no order to follow stays.
 
         The map must hold what is in view. The step in which an order ends is not its own: the
         player stays unless it is given another order.
         """
-        view = self.surveyor.centred(view, memory.cell)
+        view = self.map_tracker.centred(view, memory.cell)
         now = Situation(random.bits(key), view, legal, memory, order, running)
         intent = self._intent(now)
         status = self._status(now, intent, jnp.asarray(interrupted))
         action, able = self._move(now, intent)
-        here = memory.cell < self.surveyor.nowhere
+        here = memory.cell < self.map_tracker.nowhere
         status = jnp.where((status == Status.RUNNING) & here & ~able, Status.BLOCKED, status)
         goes_on = status == Status.RUNNING
         action = jnp.where(goes_on & able & legal[action], action, STAY).astype(jnp.int32)
-        return action, Running(
+        return action, SkillStatus(
             status=status.astype(jnp.int32),
             elapsed=running.elapsed + goes_on,
             last=jnp.where(goes_on, action, running.last),
@@ -152,19 +152,19 @@ class Repertoire:
         view: View,
         legal: Bool[Array, " actions"],
         memory: MapMemory,
-        order: Order,
-        running: Running,
+        order: SkillCall,
+        running: SkillStatus,
         interrupted: Bool[Array, ""] | bool = False,
-    ) -> Running:
+    ) -> SkillStatus:
         """How far an order is after a step, with the map as it is now; nothing is decided.
 
         Whoever asks this after each step gives no step away when an order ends. That there is no
         way is found out only by `act`.
         """
-        view = self.surveyor.centred(view, memory.cell)
+        view = self.map_tracker.centred(view, memory.cell)
         now = Situation(jnp.uint32(0), view, legal, memory, order, running)
         status = self._status(now, self._intent(now), jnp.asarray(interrupted))
-        return Running(status.astype(jnp.int32), running.elapsed, running.last)
+        return SkillStatus(status.astype(jnp.int32), running.elapsed, running.last)
 
     def _number(self, name: str) -> int:
         names = tuple(skill.name for skill in self.skills)
@@ -195,7 +195,7 @@ class Repertoire:
     def _move(self, now: Situation, intent: Intent) -> tuple[Int[Array, ""], Bool[Array, ""]]:
         """The deed or the first step of the way, and whether there is anything to do."""
         setting, memory = self.setting, now.memory
-        if setting.gait is None:
+        if setting.move_set is None:
             return jnp.maximum(intent.deed, STAY), (intent.deed != NONE) & ~intent.hopeless
         passable = ~setting.solid(memory) & ~setting.others(now)
         known = passable & (memory.known != UNSEEN)
@@ -205,7 +205,7 @@ class Repertoire:
             memory.cell,
             setting.wraps,
         )
-        walk = setting.gait.step(route.ways, memory.heading, intent.looks, now.word)
+        walk = setting.move_set.step(route.ways, memory.heading, intent.looks, now.word)
         found = route.length != routes.NO_WAY
         walk = jnp.where(found, walk, jnp.maximum(intent.otherwise, STAY))
         able = found | (intent.otherwise != NONE)

@@ -1,0 +1,57 @@
+"""The field's words where the field has one: private ones that were replaced do not come back."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "sociarium"
+ALGORITHM = """trace gains wished held chance moments slope largest_step segment fresh fits
+    correction spread reach surprise numbers facts practice place"""
+GONE = {  # identifiers by room or file; elsewhere they may have another sense
+    "learning": "Design Practice Place Cohort Sight Valuer practice cohort tell largest_step",
+    **{
+        f"learning/{file}.py": ALGORITHM
+        for file in ("ppo", "rainbow", "returns", "rollout_worker", "replay_buffer")
+    },
+    "networks": "fresh worth facts sight Design Sight spread judge",
+    "players": """Citizen manners MANNERS Gait Surveyor Repertoire Order Running gait surveyor
+        repertoire""",
+    "arena": "Table Deal Hands Standing Cast Kept filmed tell go go_on",
+    "core": "paid lawful settle falls below player_words tell",
+    "mechanics": "Exile survey trodden computed_once lookout lookouts home",
+    "charters": "lookout lookouts",
+    "evaluation": "arms_of atlas learned tell Learned",
+    "cli": "Atlas Arms tell",
+}
+SHARED = {"State", "Params"}  # every world and every charter has its own
+
+
+def identifiers(path):
+    """Every name that a file defines, takes or uses."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        for field in ("id", "attr", "arg", "name", "asname"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                yield name
+
+
+@pytest.mark.parametrize("room", GONE)
+def test_a_private_word_does_not_come_back(room):
+    gone, found = set(GONE[room].split()), defaultdict(set)
+    place = PACKAGE / room
+    for path in [place] if place.suffix else sorted(place.rglob("*.py")):
+        for name in gone.intersection(identifiers(path)):
+            found[name].add(path.name)
+    assert not found
+
+
+def test_a_class_name_stands_for_one_thing():
+    places = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(PACKAGE)))
+    several = {name: files for name, files in places.items() if len(files) > 1}
+    assert set(several) <= SHARED, several
