@@ -9,20 +9,28 @@ Random play and the best script in the tables of results come from the cards; wo
 cooperators have one too (`sociarium card contract_easy --out docs/cards`).
 """
 
+import contextlib
+import importlib
 import inspect
+import io
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import tyro
 
 import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import Frame, screening
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry, find
+from sociarium.cli import main as cli
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
@@ -604,11 +612,42 @@ def draw_all() -> None:
     strip.save(DOCS / "pictures" / "strip.png", optimize=True)
 
 
+def commands_page() -> str:
+    """Every command with its help."""
+    parts = [
+        "# Command line",
+        "",
+        "Made from the commands themselves (`python docs/generate.py --pages`).",
+        "",
+        "```text",
+        cli.overview(),
+        "```",
+    ]
+    for group, commands in cli.GROUPS.items():
+        parts += ["", f"## {group}"]
+        for name, command in commands.items():
+            module = importlib.import_module(f"sociarium.cli.{name.replace('-', '_')}")
+            text = help_of(getattr(module, command.home), f"sociarium {name}")
+            parts += ["", f"### {name}", "", "```text", text, "```"]
+    return "\n".join(parts) + "\n"
+
+
+def help_of(kind: Any, prog: str) -> str:
+    """What `--help` prints, without rules and trailing spaces."""
+    said, wide = io.StringIO(), {"COLUMNS": "100"}
+    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        with mock.patch.dict(os.environ, wide):
+            tyro.cli(kind, prog=prog, args=["--help"])
+    lines = [line.rstrip() for line in said.getvalue().splitlines()]
+    return "\n".join(line for line in lines if set(line) - {" ", "-"} or not line).strip()
+
+
 def main() -> None:
     """Writes pages, and pictures too unless `--pages` is given."""
     for entry in WORLDS:
         (DOCS / "worlds" / f"{entry.family}.md").write_text(world_page(entry))
     (DOCS / "worlds" / "index.md").write_text(index_page())
+    (DOCS / "commands.md").write_text(commands_page())
     for charter in CHARTERS:
         (DOCS / "charters" / f"{charter.name}.md").write_text(charter_page(charter))
     for entry in SOCIETIES:

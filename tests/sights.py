@@ -30,7 +30,7 @@ def ranges(spec):
     highest = {
         "own": np.array([len(plane.codes) - 1 for plane in told.own], int),
         "ties": np.tile([len(plane.codes) - 1 for plane in told.ties], (told.contacts, 1)),
-        "shared_view": np.full(slots, min(told.seats, np.iinfo(types()["social.lookout"]).max)),
+        "shared_view": np.full(slots, min(told.seats, np.iinfo(types()["social.shared_view"]).max)),
         "offsets": np.tile([told.far, told.far, 3], (slots, 1)),
         "windows": np.tile(window, (slots, 1, 1, 1)),
     }

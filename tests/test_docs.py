@@ -100,14 +100,19 @@ def test_the_index_of_worlds_is_up_to_date(generate):
     assert stored == generate.index_page(), "run `python docs/generate.py --pages`"
 
 
+def test_the_page_of_commands_is_up_to_date(generate):
+    stored = (ROOT / "docs" / "commands.md").read_text()
+    assert stored == generate.commands_page(), "run `python docs/generate.py --pages`"
+
+
 def test_the_readme_lists_every_world():
     readme = (ROOT / "README.md").read_text()
     for entry in WORLDS:
         assert f"`{entry.id}`" in readme and entry.summary in readme
 
 
-def test_the_contract_page_lists_every_clause():
-    page = (ROOT / "docs" / "contract.md").read_text()
+def test_the_page_of_the_environment_lists_every_clause():
+    page = (ROOT / "docs" / "environment.md").read_text()
     for name, sentence in CLAUSES.items():
         assert f"- **{name}**: {sentence}" in page
 

@@ -14,10 +14,14 @@ def test_there_are_three():
     assert NOTEBOOKS == ["first_steps", "societies_and_charters", "train_and_judge"]
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_runs(name, monkeypatch):
-    for flag in ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS"):
-        monkeypatch.delenv(flag, raising=False)
+# The one that trains takes 90 CPU-seconds where programs are not optimised: it is run by name.
+SLOW = {"train_and_judge": pytest.mark.slow}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW.get(name, ())) for name in NOTEBOOKS]
+)
+def test_a_notebook_runs(name):
     spec = importlib.util.spec_from_file_location("run_notebooks", FOLDER / "run.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -56,7 +56,7 @@ def test_objects_and_strings_in_seats_play_the_same():
     assert budget.compilations() == before
     np.testing.assert_array_equal(mixed.actions, by_name.actions)
     np.testing.assert_array_equal(mixed.raw, by_name.raw)
-    assert mixed.seats == ("agent:Cooperator", "script:defector")
+    assert mixed.seats == ("agent:CoinsCooperator", "script:defector")
 
 
 def test_one_object_fills_all_seats_and_different_ones_have_names_of_their_own():

@@ -28,7 +28,7 @@ def test_an_example_runs(path):
 
 
 def test_the_observers_of_the_page_about_doors_run():
-    page = (ROOT / "docs" / "doors.md").read_text()
+    page = (ROOT / "docs" / "adapters.md").read_text()
     (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "see." in block)
     names = {}
     exec(code, names)

@@ -87,7 +87,7 @@ def test_windows_of_others_and_where_they_stand_are_within_their_space(linked):
         assert env.observation_space(agent).contains(seen[agent])
         mine, theirs = (seen[f"player_{who}"]["observation"] for who in (seat, 1 - seat))
         np.testing.assert_array_equal(mine["social_windows"][0], theirs["cells"])
-        assert mine["social_lookout"].tolist() == [2 - seat]
+        assert mine["social_shared_view"].tolist() == [2 - seat]
         assert mine["social_offsets"].shape == (1, 3) and mine["social_offsets"].any()
 
 

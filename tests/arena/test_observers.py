@@ -245,12 +245,14 @@ def test_codes_of_a_society_are_the_numbers_it_tells(society):
             told = numbers["social.ties"][player, contact, group]
             assert (shown[f"contact {contact}: group"][player] == told).all()
         ahead, right, turned = numbers["social.offsets"][player, 0]
-        assert (shown["lookout 0: cells ahead"][player] == ahead).all()
-        assert (shown["lookout 0: cells to the right"][player] == right).all()
-        assert (shown["lookout 0: turned"][player] == turned).all()
-        assert (shown["lookout 0: whose"][player] == numbers["social.lookout"][player, 0]).all()
+        assert (shown["shared view 0: cells ahead"][player] == ahead).all()
+        assert (shown["shared view 0: cells to the right"][player] == right).all()
+        assert (shown["shared view 0: turned"][player] == turned).all()
+        assert (
+            shown["shared view 0: whose"][player] == numbers["social.shared_view"][player, 0]
+        ).all()
         window = numbers["social.windows"][player, 0, spec.plane("ground")]
-        np.testing.assert_array_equal(shown["lookout 0: ground"][player], window)
+        np.testing.assert_array_equal(shown["shared view 0: ground"][player], window)
 
 
 def test_a_picture_refuses_a_society_that_it_would_leave_out(society):

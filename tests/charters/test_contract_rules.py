@@ -132,13 +132,13 @@ def test_c6_in_large_societies_one_is_told_its_own_group_and_those_of_the_neares
     (state, params), rules = crowd(), CROWD.charter
     group = np.arange(300) % 32
     state = eqx.tree_at(lambda s: s.group, state, jnp.asarray(group, jnp.int32))
-    told = rules.on_progress(state, params)
+    told = rules.tell(state, params)
     assert [plane.name for plane in rules.own_specs] == ["stage", "turn", "group"]
     np.testing.assert_array_equal(told.own, np.stack([group * 0, group * 0 + 1, group + 1], 1))
     np.testing.assert_array_equal(told.ties[:, 0, 0], np.roll(group + 1, -1))
     assert told.ties.shape == (300, CONTACTS, 1) and not told.ties[:, 1:].any()
     moved = rules.turn(None, state, jnp.bool_(True), jnp.full_like(state.near, NOBODY), params)
-    assert not rules.on_progress(moved, params).ties.any()
+    assert not rules.tell(moved, params).ties.any()
 
 
 def test_everybody_is_told_the_stage_its_turn_and_all_groups():

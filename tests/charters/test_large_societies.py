@@ -134,5 +134,5 @@ def test_hierarchies_with_more_groups_than_codes_are_refused():
         Society(world, Hierarchy(size=1))
     society = Society(world, Hierarchy(size=2))
     state = society.charter.begin(sociarium.key(0), None, society.params().charter)
-    told = np.asarray(society.charter.on_progress(state, society.params().charter).ties)[0]
+    told = np.asarray(society.charter.tell(state, society.params().charter).ties)[0]
     assert told[:, 0].tolist() == (np.arange(256) // 2 + 1).tolist()

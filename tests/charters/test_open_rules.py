@@ -88,7 +88,7 @@ def test_c3_everybody_sees_what_everybody_earned_lately():
     state, reckon = begin(), jax.jit(CHARTER.reckon)
     for _ in range(5 * LATELY):
         state = reckon(Parts.of(jnp.array([1, 1 / 30, 0, -1])), state)
-    levels = CHARTER.on_progress(state, PARAMS.charter).ties[0, :, 3]
+    levels = CHARTER.tell(state, PARAMS.charter).ties[0, :, 3]
     assert levels.tolist() == [6, 2, 0, 0]
 
 

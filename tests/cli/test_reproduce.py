@@ -63,7 +63,7 @@ def test_a_study_is_trained_bit_by_bit_and_only_once(tmp_path: Path, capsys, mon
 
     before = files(tmp_path)
     monkeypatch.setattr(reproduce, "train_into", None)
-    monkeypatch.setattr(reproduce, "learned", None)
+    monkeypatch.setattr(reproduce, "policy_returns", None)
     assert asked("1h", only=("taking-selfish_ones",)) == [only]
     assert files(tmp_path) == before
     assert asked("0")[0] == only

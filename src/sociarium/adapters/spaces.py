@@ -31,7 +31,7 @@ def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
     return parts | {
         "social_own": _codes(_highest(told.own)),
         "social_ties": _codes(ties),
-        "social_lookout": spaces.Box(0, told.seats, (told.shared_views,), np.int32),
+        "social_shared_view": spaces.Box(0, told.seats, (told.shared_views,), np.int32),
         "social_offsets": spaces.Box(near, far, dtype=np.int16),
         "social_windows": _codes(np.broadcast_to(cells, (told.shared_views, *window))),
     }

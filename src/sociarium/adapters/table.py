@@ -73,7 +73,7 @@ class Table:
             parts |= {
                 "social_own": view.social.own,
                 "social_ties": view.social.ties,
-                "social_lookout": view.social.shared_view.astype(jnp.int32),
+                "social_shared_view": view.social.shared_view.astype(jnp.int32),
                 "social_offsets": view.social.offsets,
                 "social_windows": view.social.windows,
             }

@@ -119,7 +119,7 @@ def _told(spec: ViewSpec) -> list[Told]:
     return [kind for kind in every if kind.names]
 
 
-def _through_lookouts(spec: ViewSpec, channels: tuple[str, ...]) -> tuple[str, ...]:
+def _through_shared_views(spec: ViewSpec, channels: tuple[str, ...]) -> tuple[str, ...]:
     """The names of a window's channels, once for each window of another that is shown."""
     shared_views = spec.social.shared_views if spec.social else 0
     return tuple(
@@ -140,7 +140,7 @@ class Codes(Observer):
         planes = tuple(plane.name for plane in spec.planes)
         own = tuple(number.name for number in spec.numbers)
         told = tuple(name for kind in self.told for name in kind.names)
-        self.channels = (*planes, *own, *told, *_through_lookouts(spec, planes))
+        self.channels = (*planes, *own, *told, *_through_shared_views(spec, planes))
         self.shape = (spec.rows, spec.cols, len(self.channels))
         numbers = (*spec.numbers, *self.told)
         self.low = min([0, *(number.low for number in numbers)])
@@ -191,7 +191,7 @@ class OneHot(Observer):
             for code in (kind.codes[1:] if _is_hot(kind) else ("",))
         ]
         own = (number.name for number in spec.numbers)
-        self.channels = (*hot, *own, *told, *_through_lookouts(spec, hot))
+        self.channels = (*hot, *own, *told, *_through_shared_views(spec, hot))
         self.shape = (spec.rows, spec.cols, len(self.channels))
         self.dtype = np.dtype(np.float32)
         numbers = (*spec.numbers, *self.told)

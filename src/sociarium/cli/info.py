@@ -123,7 +123,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         "view": {
             "rows": env.view_spec.rows,
             "cols": env.view_spec.cols,
-            "home": list(env.view_spec.ego_origin),
+            "ego_origin": list(env.view_spec.ego_origin),
             "planes": {plane.name: list(plane.codes) for plane in env.view_spec.planes},
             "own": [number.name for number in env.view_spec.own],
             "social": told(env.view_spec.social),
