@@ -17,7 +17,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ import tyro
 
 import sociarium
 from sociarium.arena.rollout import rollout
-from sociarium.arena.screening import Frame, screening
+from sociarium.arena.screening import PlayedEpisode, film_of, label, save_film, screening
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry, find
 from sociarium.cli import main as cli
@@ -71,7 +71,6 @@ MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md")
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
-SMALL = 10  # columns of a map that is drawn larger
 FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
 
@@ -569,47 +568,35 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def demonstrated(entry: Entry, steps: int, seats: str = "") -> Iterator[Frame]:
-    """The frames of a demonstration, by the entry's cast or by other seats."""
+def demonstrated(entry: Entry, steps: int, seats: str = "") -> PlayedEpisode:
+    """A demonstration, by the entry's cast or by other seats."""
     env = sociarium.make(entry.id)
-    seats = seats or demonstration(entry.cast, env.players)
-    episode = rollout(env, seats, seed=1, steps=steps)
-    return screening(env, episode, episode.states)
-
-
-def drawn(frame: Frame, size: int) -> Any:
-    """One frame as a picture."""
-    points = {"scores": frame.raw, "left": frame.left}
-    return pixels.picture(frame.scene, size=size, names=frame.names, **points)
-
-
-def save_film(name: str, frames: Iterator[Frame]) -> None:
-    """Writes a film."""
-    pictures = [drawn(frame, 16) for frame in frames]
-    film.save_gif(pictures, DOCS / "pictures" / f"{name}.gif", fps=10)
+    return rollout(env, seats or demonstration(entry.cast, env.players), seed=1, steps=steps)
 
 
 def draw_all() -> None:
     """Pictures of all worlds, the README's strip and the films."""
-    shown = {}
+    pictures, side_by_side = DOCS / "pictures", {}
     for entry in (*WORLDS, *SOCIETIES):
-        *_, last = demonstrated(entry, MOMENTS.get(entry.family, 45))
-        size = 20 if last.scene.ground.shape[1] > SMALL else 40
-        drawn(last, size).save(DOCS / "pictures" / f"{entry.family}.png", optimize=True)
-        shown[entry.family] = drawn(last, size=340 // last.scene.ground.shape[0])
-        env = sociarium.make(entry.id)
+        episode = demonstrated(entry, MOMENTS.get(entry.family, 45))
+        steps = range(len(episode) + 1)
+        last = film_of(episode, episode.states, steps, last=True).frames[-1]
+        last.save(pictures / f"{entry.family}.png", optimize=True)
+        if entry.family in STRIP:
+            *_, frame = screening(episode, episode.states, steps)
+            points = {"scores": frame.raw, "names": [label(seat) for seat in episode.seats]}
+            size = 340 // frame.scene.ground.shape[0]
+            side_by_side[entry.family] = pixels.picture(frame.scene, size=size, **points)
+        env = episode.environment
         if env.has(Crafting) and not entry.charter:
-            name = f"{entry.family}_tree.png"
-            tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources).save(
-                DOCS / "pictures" / name, optimize=True
-            )
+            recipes = tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
+            recipes.save(pictures / f"{entry.family}_tree.png", optimize=True)
         if entry.family in FILMED:
             cooperators = demonstrated(entry, 240, "script:cooperator")
-            save_film(f"{entry.family}_cooperators", cooperators)
+            save_film(cooperators, pictures / f"{entry.family}_cooperators.gif", size=16, fps=10)
         if entry.family == "clean_up":
-            save_film("clean_up", demonstrated(entry, 240))
-    strip = film.strip([shown[name] for name in STRIP])
-    strip.save(DOCS / "pictures" / "strip.png", optimize=True)
+            save_film(demonstrated(entry, 240), pictures / "clean_up.gif", size=16, fps=10)
+    film.strip([side_by_side[name] for name in STRIP]).save(pictures / "strip.png", optimize=True)
 
 
 def commands_page() -> str:

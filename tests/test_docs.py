@@ -62,9 +62,12 @@ def test_the_tables_of_results_say_what_is_stored(name, generate):
 def test_stored_results_say_which_version_of_the_networks_made_them():
     kept = [*DOCS.glob("results/*/*/manifest.json"), *DOCS.glob("dilemmas/*.json")]
     assert len(kept) > 20
-    assert {json.loads(file.read_text())["network_version"] for file in kept} == {1}
+    versions = {file: json.loads(file.read_text())["network_version"] for file in kept}
+    assert set(versions.values()) == {1, 2}
     for name, studies in (("results.md", 3), ("dilemmas.md", 1)):
         assert (DOCS / name).read_text().count("Version 1 of the networks") == studies
+    (second,) = (file.parent.name for file, version in versions.items() if version == 2)
+    assert f"Version 2 of the networks (`{second}`)" in (DOCS / "results.md").read_text()
 
 
 @pytest.mark.parametrize("name", STUDIES)

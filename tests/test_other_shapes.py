@@ -13,7 +13,8 @@ from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.adapters.pettingzoo import Parallel
 from sociarium.arena.batch import Batch
 from sociarium.arena.match import Match
-from sociarium.arena.observers import Codes, OneHot, Rgb
+from sociarium.arena.observers import Codes, OneHot
+from sociarium.arena.picture_observer import Rgb
 from sociarium.arena.replay import Replay
 from sociarium.arena.rollout import rollout
 from sociarium.charters.contract import Contract

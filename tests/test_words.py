@@ -1,10 +1,14 @@
 """The field's words where the field has one: private ones that were replaced do not come back."""
 
 import ast
+import inspect
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+import sociarium
 
 PACKAGE = Path(__file__).parent.parent / "src" / "sociarium"
 ALGORITHM = """trace gains wished held chance moments slope largest_step segment fresh fits
@@ -55,3 +59,34 @@ def test_a_class_name_stands_for_one_thing():
                 places[node.name].append(str(path.relative_to(PACKAGE)))
     several = {name: files for name, files in places.items() if len(files) > 1}
     assert set(several) <= SHARED, several
+
+
+# PyTrees whose shape is a world's or a player's own affair, and JSON of a match.
+PYTREES = {"params", "state", "states", "memory"}
+PYTREES_GIVEN = {"PurePlayer.begin", "PurePlayer.act", "Replay.parts", "Replay.episode"}
+PYTREES_GIVEN |= {"Replay.states", "Match.snapshot", "Match.restore", "Match.__init__"}
+
+
+def exported_annotations():
+    """(place, name, annotation) of every parameter, result and field that users can see."""
+    for name in sociarium.__all__:
+        thing = getattr(sociarium, name)
+        members = {name: thing}
+        if inspect.isclass(thing):
+            members = {f"{name}.{key}": value for key, value in vars(thing).items()}
+            yield from ((name, *field) for field in inspect.get_annotations(thing).items())
+        for place, member in members.items():
+            plain = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            hidden = place.rpartition(".")[2].startswith("_") and not place.endswith("__init__")
+            if inspect.isfunction(plain) and not hidden:
+                yield from ((place, *each) for each in inspect.get_annotations(plain).items())
+
+
+def test_exported_signatures_say_what_they_take():
+    vague = set()
+    for place, name, annotation in exported_annotations():
+        told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        generic = r"(Environment|Charter)\[(typing\.)?Any, (typing\.)?Any\]"
+        if re.search(r"\bAny\b", re.sub(generic, "", told)) and name not in PYTREES:
+            vague.add(f"{place}: {name}")
+    assert {each for each in vague if each.partition(":")[0] not in PYTREES_GIVEN} == set()

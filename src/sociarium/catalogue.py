@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
+from sociarium.core.queries import read_query, write_query
 from sociarium.core.world_files import WORLD_FILES, read_world_file
 
 if TYPE_CHECKING:
     from sociarium.charters.charter import Charter
     from sociarium.core.environment import Environment
+
+_EXAMPLE = "WORLD?name=value&name=value, as in harvest_open?map_seed=7"
 
 
 @dataclass(frozen=True)
@@ -365,11 +368,12 @@ def without(name: str, argument: str) -> str:
     """The name of the world that does not ask for this argument."""
     world, plus, charter = name.partition("+")
     world, _, query = world.partition("?")
-    kept = [pair for pair in query.split("&") if pair.partition("=")[0] != argument]
-    return world + "?" * any(kept) + "&".join(kept) + plus + charter
+    asked = read_query(query, _EXAMPLE)
+    asked.pop(argument, None)
+    return world + write_query(asked) + plus + charter
 
 
-def arguments_of(name: str, **given: Any) -> dict[str, Any]:
+def arguments_of(name: str, **given: object) -> dict[str, Any]:
     """What a world's name asks for and what is given beside it; contradictions are refused."""
     _, asked = _asked(name.partition("+")[0])
     for argument in asked.keys() & given.keys():
@@ -382,7 +386,7 @@ def arguments_of(name: str, **given: Any) -> dict[str, Any]:
 
 
 def make(
-    name: str, *, players: int | None = None, charter: str = "", **arguments: Any
+    name: str, *, players: int | None = None, charter: str = "", **arguments: object
 ) -> "Environment[Any, Any]":
     """The world of this name; `players` and other constructor arguments replace the defaults.
 
@@ -434,14 +438,8 @@ def _check_arguments(what: str, maker: type, chosen: dict[str, Any]) -> None:
 def _asked(name: str) -> tuple[str, dict[str, Any]]:
     """A world's name and the arguments that follow it."""
     world, _, query = name.partition("?")
-    pairs = [pair.partition("=") for pair in query.split("&") if pair]
-    for argument, equals, value in pairs:
-        if not (argument and equals and value):
-            raise BadArgument(
-                f"{name!r} asks for something unreadable; write WORLD?name=value&name=value, as in "
-                "harvest_open?map_seed=7"
-            )
-    return world, {argument: _read(value) for argument, _, value in pairs}
+    asked = read_query(query, _EXAMPLE)
+    return world, {argument: _read(value) for argument, value in asked.items()}
 
 
 def _read(value: str) -> Any:

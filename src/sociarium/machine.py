@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sociarium.core.errors import BadArgument
 
-QUICK = "0.2"  # seconds: what compiles faster is not worth a file
+QUICK = "0"  # seconds: small programs are kept too, a first film needs dozens of them
 _configured: tuple[int, str | Path | bool] | None = None
 
 

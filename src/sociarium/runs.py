@@ -7,13 +7,13 @@ import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from sociarium import catalogue
 from sociarium.arena.rollout import rollout
-from sociarium.arena.screening import PlayedEpisode
+from sociarium.arena.screening import Look, PlayedEpisode
 from sociarium.arena.seating import Chair
 from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
@@ -81,7 +81,7 @@ class Run:
         """An episode of the players as they sat in training."""
         return rollout(self.env, self.seats(), steps=steps, seed=seed)
 
-    def film(self, *, steps: int | None = 200, seed: int = 0, **look: Any) -> Film:
+    def film(self, *, steps: int | None = 200, seed: int = 0, **look: Unpack[Look]) -> Film:
         """A film of such an episode; `look` is what `episode.film` takes."""
         return self.episode(steps=steps, seed=seed).film(**look)
 
@@ -129,7 +129,7 @@ def train(
     seconds: float = float("inf"),
     devices: Sequence[Device] | None = None,
     show: bool | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> Run:
     """Trains players in a world and gives the run.
 

@@ -9,7 +9,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from sociarium.adapters.gymnasium import Focal, FocalVector
-from sociarium.arena.observers import FrameStack, LastAction, OneHot, Rgb
+from sociarium.arena.observers import FrameStack, LastAction, OneHot
+from sociarium.arena.picture_observer import Rgb
 from sociarium.arena.rollout import rollout
 from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument

@@ -6,7 +6,8 @@ import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from sociarium.adapters.pettingzoo import Parallel
-from sociarium.arena.observers import OneHot, Rgb
+from sociarium.arena.observers import OneHot
+from sociarium.arena.picture_observer import Rgb
 from sociarium.arena.rollout import rollout
 from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument

@@ -12,7 +12,8 @@ from sociarium.adapters import table as tables
 from sociarium.adapters.gymnasium import Focal, FocalVector
 from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.adapters.pettingzoo import Parallel
-from sociarium.arena.observers import Codes, OneHot, Rgb
+from sociarium.arena.observers import Codes, OneHot
+from sociarium.arena.picture_observer import Rgb
 from sociarium.charters.contract import Contract
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society

@@ -291,7 +291,7 @@ def test_whatever_is_a_decision_can_be_written(text, to, fine, number):
     }
     for part, given_part in raw.items():
         try:
-            decision = agents.decision(json.dumps({part: given_part}).encode())
+            decision = agents.parse_answer(json.dumps({part: given_part}).encode())
         except agents.BadAnswer:
             continue
         assert len(decision.writes(0, 0, 0)) == 1

@@ -14,8 +14,8 @@ from sociarium.arena.observers import (
     FrameStack,
     LastAction,
     OneHot,
-    Rgb,
 )
+from sociarium.arena.picture_observer import Rgb
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society
 from sociarium.core.environment import View, compiled

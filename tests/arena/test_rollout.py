@@ -181,10 +181,13 @@ def test_a_screening_shows_every_moment_with_running_scores():
     env = sociarium.make("coins", players=3)
     episode = rollout(env, "random idle random", params=env.params(horizon=6), lane=1)
     states = episode.states
-    frames = list(screening(env, episode, states))
+    frames = list(screening(episode, states, range(7)))
     assert [frame.scene.clock for frame in frames] == list(range(7))
     assert not frames[0].raw.any() and frames[0].left is None
     assert frames[-1].raw.tolist() == episode.raw_returns.tolist()
-    assert frames[3].names == ("random", "idle", "random")
-    (*_, last) = screening(env, episode, states, player=1)
+    gained = {(gain.row, gain.col, gain.points) for gain in frames[-1].gains if not gain.age}
+    won = episode.raw[-1]
+    bodies = {body.seat: body for body in frames[-1].scene.bodies}
+    assert gained == {(bodies[s].row, bodies[s].col, won[s]) for s in range(3) if won[s]}
+    (*_, last) = screening(episode, states, range(7), player=1)
     assert last.scene.me == 1

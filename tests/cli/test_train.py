@@ -12,10 +12,11 @@ from PIL import Image
 
 from sociarium.cli import watch
 from sociarium.cli.sweep import Sweep, parse_grid
-from sociarium.cli.train import Train, count, default_name, seat_string
+from sociarium.cli.train import Train, count, default_name
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import preferences, presets, progress
+from sociarium.learning.run_summary import seats_of_run
 from sociarium.learning.training import Plan, Training
 from tests.learning.runs import EACH, SMALL
 
@@ -101,7 +102,7 @@ def test_ctrl_c_saves_and_the_command_it_prints_goes_on(tmp_path, monkeypatch, c
 def test_resume_begins_where_nothing_began_if_it_is_said_what(tmp_path, monkeypatch):
     begun = []
     monkeypatch.setattr("sociarium.cli.train.trained", lambda *a, resume, **k: begun.append(resume))
-    monkeypatch.setattr("sociarium.cli.train.seat_string", lambda *a: 1 / 0)
+    monkeypatch.setattr("sociarium.cli.train.seats_of_run", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         small(tmp_path / "run", resume=True).run()
     assert begun == [False]
@@ -185,9 +186,9 @@ def test_folders_are_named_by_what_is_trained():
 )
 def test_players_sit_as_they_learned(others, shared, seats, monkeypatch):
     manifest = {"config": {"hyperparameters": {"shared": shared}}}
-    monkeypatch.setattr("sociarium.cli.train.read_manifest", lambda folder: manifest)
+    monkeypatch.setattr("sociarium.learning.run_summary.read_manifest", lambda folder: manifest)
     plan = Plan("ippo", "harvest_one_tree-v0", players=3, others=others)
-    assert seat_string(plan, Path("x")) == seats
+    assert seats_of_run(plan, Path("x")) == seats
 
 
 def test_progress_is_told_in_lines_where_there_is_no_terminal(capsys, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 import sociarium
 from sociarium.core import random
-from sociarium.evaluation import rewiring
+from sociarium.evaluation import rewiring, rewiring_study
 from sociarium.evaluation.rewiring import Rates, Town
 
 
@@ -126,15 +126,15 @@ def test_steps_are_those_of_the_slow_model():
 
 
 def test_ties_that_can_be_cut_sustain_cooperation():
-    found = rewiring.phase(200, [1.1, 1.6], [0.0, 1.0], steps=400, seeds=2)
+    found = rewiring_study.phase(200, [1.1, 1.6], [0.0, 1.0], steps=400, seeds=2)
     assert found.cooperation.shape == (2, 2)
     assert found.cooperation[1, 1] > found.cooperation[1, 0] + 0.3
 
 
 def test_a_phase_diagram_has_a_cell_for_every_pair_of_rates_coloured_by_cooperation(tmp_path):
     shares = np.array([[0.0, 0.5, 1.0], [0.5, 1.0, 0.0]])
-    found = rewiring.Phase(1234, (1.1, 1.6), (0.0, 0.25, 1.0), shares)
-    rewiring.save([found], tmp_path / "phase.svg", "A footnote")
+    found = rewiring_study.Phase(1234, (1.1, 1.6), (0.0, 0.25, 1.0), shares)
+    rewiring_study.save([found], tmp_path / "phase.svg", "A footnote")
     page = (tmp_path / "phase.svg").read_text()
     words = set(re.findall(r"<!-- (.*?) -->", page))
     assert {"1,234 players", "1.1", "1.6", "0", "1/4", "1", "A footnote"} <= words

@@ -38,7 +38,7 @@ def test_reach_equals_walking_every_ray(shape, walls, players):
     terrain = crowd(shape, walls, players).terrain
     poses = [(cell, heading) for cell in range(terrain.cells) for heading in range(4)]
     walked = [as_bits(rays(terrain, *pose)) for pose in poses]
-    np.testing.assert_array_equal(terrain.reach, [*walked, 0, 0, 0, 0])
+    np.testing.assert_array_equal(terrain.beam_reach, [*walked, 0, 0, 0, 0])
 
 
 def reach_of(drawing, heading):
@@ -213,7 +213,7 @@ def test_a_straight_footprint_is_one_cell_wide(length):
 def test_straight_beams_stop_at_the_first_solid_cell():
     light = jnp.asarray([as_bits([(ahead, 0) for ahead in range(1, 4)])] * 4, jnp.int32)
     solid = jnp.asarray([[0, 0, 0, 0, 0], [1, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1]], bool)
-    lit, far = beams.stopped(light, solid)
+    lit, far = beams.stopped_by_solids(light, solid)
     np.testing.assert_array_equal(far, [0, 1, 3, 0])
     expected = [as_bits([(ahead, 0) for ahead in range(1, n + 1)]) for n in (3, 1, 3, 3)]
     np.testing.assert_array_equal(lit, expected)

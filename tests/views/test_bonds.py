@@ -127,7 +127,7 @@ def test_the_graph_stands_beside_the_map(rows):
     scene = meadow(Body(0, 2, 3, 0), players=4, rows=rows, bonds=MOMENTS["groups"])
     both, alone = picture(scene), picture(meadow(Body(0, 2, 3, 0), players=4, rows=rows))
     assert both.width > alone.width + 200
-    place = (hud.MARGIN, hud.MARGIN + max(0, graphs.SIDES[0][1] - rows * 24) // 2)
+    place = ((alone.width - 7 * 24) // 2, hud.MARGIN)
     corner = both.crop((*place, place[0] + 7 * 24, place[1] + rows * 24))
     assert corner.tobytes() == board(scene).tobytes()
 

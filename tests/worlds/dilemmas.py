@@ -191,7 +191,7 @@ def _at_work(env, body, new, rng):
     closing = np.where(claim == env.places, 0, 1 + claim % 3)
     pose = np.maximum(new["fired"], 0)
     straight = sum(1 << (3 * far + 1) for far in range(3))
-    glow = np.where(new["fired"] >= 0, env.terrain.reach[pose] & straight, 0)
+    glow = np.where(new["fired"] >= 0, env.terrain.beam_reach[pose] & straight, 0)
     return {"ore": ore, "claim": claim, "closing": closing, "glow": glow}
 
 

@@ -342,7 +342,7 @@ FAULTS = {
     "rows": (0, "at least 1; given 0"),
     "cols": ("wide", "whole number of at least 1; given 'wide'"),
     "blocks": (-1, "at least 0; given -1"),
-    "sight": (None, "is missing"),
+    "sight": (None, "at least 1; given None"),
     "horizon": (0.5, "at least 1; given 0.5"),
     "colour": (3, "is no entry; known here are world, summary, rows"),
     "resources": ([], "must be a table of entries"),
@@ -397,6 +397,12 @@ def test_a_fault_is_named_with_what_is_allowed(entry):
     with pytest.raises(BadTask, match=says) as raised:
         task(changed(YARD, **{entry: value}), "yard")
     assert str(raised.value).startswith(f"yard: `{place}"), raised.value
+
+
+@pytest.mark.parametrize("entry", ["rows", "sight", "horizon"])
+def test_an_entry_that_is_missing_is_named(entry):
+    with pytest.raises(BadTask, match=f"yard: `{entry}` is missing"):
+        task({key: value for key, value in YARD.items() if key != entry}, "yard")
 
 
 @pytest.mark.parametrize(

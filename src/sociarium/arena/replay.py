@@ -18,7 +18,8 @@ from sociarium.arena.stepping import StepRecord, scan_steps, step_and_record
 from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.society import Society
 from sociarium.core import random, record
-from sociarium.core.environment import Environment
+from sociarium.core.compiling import jit_soon
+from sociarium.core.environment import Environment, compiled
 from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
@@ -85,7 +86,7 @@ class Replay:
         if writes and not isinstance(env, Society):
             raise CannotRead(f"the episode writes into a society, which {env.id} is not")
         self.writes = writes
-        self._go = jax.jit(self._steps)
+        self._go = jit_soon(self._steps)
 
     def _steps(self, state: Any, actions: Any, first: Any, steps: Any) -> Any:
         """Up to AT_ONCE steps; the states after each and what is kept of them."""
@@ -99,7 +100,7 @@ class Replay:
 
     def parts(self) -> Iterator[tuple[Any, StepRecord | None]]:
         """The start, then parts of the episode: states and what is kept of each step."""
-        reset = jax.jit(self.env.reset)
+        reset = compiled(self.env, "reset")
         state = reset(jax.random.fold_in(self.key, self.kept.page.number), self.params)
         yield jax.tree.map(lambda x: np.asarray(x)[None], state), None
         total = len(self.kept)

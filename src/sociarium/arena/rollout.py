@@ -14,6 +14,7 @@ from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Seats, chairs_for, lineup
 from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
+from sociarium.core.compiling import jit_soon
 from sociarium.core.environment import Environment, Transition
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import EventTable, table
@@ -68,7 +69,6 @@ def rollout(
 def _program(stepper: Stepper, steps: int) -> Callable[..., Any]:
     """Plays so many steps; gives the start, and the record and the states of all steps."""
 
-    @jax.jit
     def play(key: Any, number: Any, seating: Seating, params: Any) -> Any:
         def step(moment: Moment, clock: Any) -> Any:
             k_step = step_key(key, number, clock)
@@ -78,7 +78,7 @@ def _program(stepper: Stepper, steps: int) -> Callable[..., Any]:
         first = stepper.begin(jax.random.fold_in(key, number), seating, params)
         return first.state, jax.lax.scan(step, first, jnp.arange(steps))[1]
 
-    return play
+    return jit_soon(play, stepper.policies.have_weights)
 
 
 def length_of(transition: Transition) -> int:

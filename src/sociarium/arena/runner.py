@@ -21,6 +21,7 @@ from sociarium.arena.stepping import Moment, Stepper, StepRecord, scan_steps
 from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.actions import STAY
+from sociarium.core.compiling import jit_soon
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import ground_plan
@@ -80,13 +81,14 @@ class Programs:
         self.stepper, self.env, self.hosts = stepper, stepper.env, np.array(hosts, np.int32)
         self.skill_set = SkillSet(self.env) if skilled and hosts else None
         self.plan = ground_plan(self.env)
-        self.start = jax.jit(self._start)
-        self.begin = jax.jit(stepper.policies.begin)
-        self.refresh = jax.jit(stepper.look)
-        self.look = jax.jit(self._look)
-        self.newcomers = jax.jit(self._newcomers)
-        self.step = jax.jit(self._step)
-        self.step_many = jax.jit(self._step_many)
+        weights = stepper.policies.have_weights
+        self.start = jit_soon(self._start, weights)
+        self.begin = jit_soon(stepper.policies.begin, weights)
+        self.refresh = jit_soon(stepper.look)
+        self.look = jit_soon(self._look)
+        self.newcomers = jit_soon(self._newcomers)
+        self.step = jit_soon(self._step, weights)
+        self.step_many = jit_soon(self._step_many, weights)
 
     def _start(self, seating: Seating, config: EpisodeConfig) -> RunnerState:
         k_episode = jax.random.fold_in(config.key, config.number)

@@ -1,10 +1,11 @@
 """An episode on the screen: what there was to see at every step, and how the players stood."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import numpy as np
@@ -15,22 +16,37 @@ from sociarium.core import random
 from sociarium.core.environment import Environment, compiled
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument
+from sociarium.core.record import plain_name
 from sociarium.core.scene import Scene
-from sociarium.views import pixels
+from sociarium.views import legend, pixels
 from sociarium.views.film import Film, checked
+from sociarium.views.pixels import Gain
 from sociarium.views.progress import OnProgress, silent
+
+LINGERS = 3  # pictures in which a gain is told
 
 
 class Frame(NamedTuple):
-    """One moment: the scene, the points so far, and short names for the players.
+    """One moment: the scene and the points so far.
 
     `raw` is what the world paid, `left` what a charter left of it; None where it moves nothing.
+    `gains` are points that the world paid just now.
     """
 
     scene: Scene
     raw: Float[np.ndarray, " players"]
     left: Float[np.ndarray, " players"] | None
-    names: tuple[str, ...]
+    gains: tuple[Gain, ...] = ()
+
+
+class Look(TypedDict, total=False):
+    """How a film is drawn: what `episode.film` takes."""
+
+    player: int | None
+    every: int
+    size: int | None
+    fps: int
+    on_progress: OnProgress
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,23 +74,24 @@ class PlayedEpisode(Episode):
         *,
         player: int | None = None,
         every: int = 1,
-        size: int = 20,
+        size: int | None = None,
         fps: int = 8,
         on_progress: OnProgress = silent,
     ) -> Film:
         """The episode as a film: the whole map, or what one player sees.
 
-        `every` leaves steps out, `size` is the pixels of a cell, `fps` the pictures a second.
+        `every` leaves steps out, `size` is the pixels of a cell (what suits the map if None), `fps`
+        the pictures a second.
         """
         if player is not None and not 0 <= player < self.players:
             raise BadArgument(f"player is 0 to {self.players - 1}; given {player}")
-        if min(every, size, fps) < 1:
+        if min(every, fps, 1 if size is None else size) < 1:
             raise BadArgument(
                 f"every, size and fps are 1 or more; given every={every}, size={size}, fps={fps}"
             )
-        states = jax.tree.map(lambda x: x[shown(len(self), every)], self.states)
-        frames = screening(self.environment, self, states, player, every)
-        return draw(frames, len(shown(len(self), every)), size, fps, on_progress)
+        steps = shown(len(self), every)
+        states = jax.tree.map(lambda x: x[steps], self.states)
+        return film_of(self, states, steps, player, size, fps, on_progress)
 
     def __repr__(self) -> str:
         returns = " ".join(f"{score:g}" for score in self.raw_returns[:8])
@@ -82,7 +99,7 @@ class PlayedEpisode(Episode):
         return f"Episode({self.env}, {len(self)} steps, raw returns {returns}{more})"
 
 
-def save_film(episode: PlayedEpisode, path: str | Path, **look: Any) -> Path:
+def save_film(episode: PlayedEpisode, path: str | Path, **look: Unpack[Look]) -> Path:
     """Writes an episode as a film (.gif, .mp4) or its last picture (.png).
 
     >>> save_film(rollout(env, "random", steps=100), "coins.gif", size=24)
@@ -92,34 +109,74 @@ def save_film(episode: PlayedEpisode, path: str | Path, **look: Any) -> Path:
     return episode.film(**look).save(checked(path))
 
 
-def draw(frames: Iterator[Frame], count: int, size: int, fps: int, on_progress: OnProgress) -> Film:
-    """The film of these frames."""
-    pictures = []
-    for number, frame in enumerate(frames, 1):
-        points = {"scores": frame.raw, "left": frame.left}
-        pictures.append(pixels.picture(frame.scene, size=size, names=frame.names, **points))
+def film_of(
+    episode: PlayedEpisode,
+    states: Any,
+    steps: Sequence[int],
+    player: int | None = None,
+    size: int | None = None,
+    fps: int = 8,
+    on_progress: OnProgress = silent,
+    last: bool = False,
+) -> Film:
+    """The film of these steps of an episode, each picture under its heading and over its legend.
+
+    `states` are those at the steps; with `last` only the last picture is drawn.
+    """
+    look = {
+        "names": [label(seat) for seat in episode.seats],
+        "caption": heading(episode.environment),
+    }
+    frames, count = screening(episode, states, steps, player), 1 if last else len(steps)
+    frames = deque(frames, maxlen=1) if last else frames
+    pictures, signs = [], ()
+    for number, (scene, raw, left, gains) in enumerate(frames, 1):
+        signs = signs or legend.signs_of(scene, greyed=not episode.present.all())
+        cell = pixels.fitting(scene.ground.shape) if size is None else size
+        points = {"scores": raw, "left": left, "gains": gains}
+        pictures.append(pixels.picture(scene, size=cell, signs=signs, **points, **look))
         on_progress(number, count)
     return Film(tuple(pictures), fps)
 
 
-def screening(
-    env: Environment[Any, Any],
-    episode: Episode,
-    states: Any,
-    player: int | None = None,
-    every: int = 1,
-) -> Iterator[Frame]:
-    """The frames of an episode from its start to its end, seen from above or by one player.
+def heading(env: Environment[Any, Any]) -> str:
+    """The title of a world or society, and its name in the catalogue if that is another."""
+    title, name = env.sheet.title, Path(plain_name(env.id)).stem.partition("-v")[0]
+    alike = title.lower().replace(" ", "_") == name
+    return title if alike or not name else f"{title} ({name})"
 
-    The states are those of every so many steps.
-    """
-    names = tuple(re.split("[:/]", seat.partition("?")[0])[-1] for seat in episode.seats)
+
+def label(seat: str) -> str:
+    """Who sits there, in a word or two: `cooperator`, `policy ppo-common`, `random`."""
+    kind, _, reference = seat.partition("?")[0].partition(":")
+    name = Path(re.split("[:/]", reference)[-1]).stem
+    return name if kind == "script" else f"{kind} {name}".strip()
+
+
+def screening(
+    episode: PlayedEpisode, states: Any, steps: Sequence[int], player: int | None = None
+) -> Iterator[Frame]:
+    """These steps of an episode, seen from above or by one player; `states` are those there."""
     raw, left = running(episode.raw), running(episode.reward)
     moved = not np.array_equal(episode.raw, episode.reward)
-    for place, clock in enumerate(shown(len(episode), every)):
+    where: dict[int, tuple[int, int]] = {}
+    gains: list[Gain] = []
+    before = raw[0]
+    for place, clock in enumerate(steps):
         state = jax.tree.map(lambda x, place=place: x[place], states)
-        after = left[clock] if moved else None
-        yield Frame(env.scene(state, episode.params, player), raw[clock], after, names)
+        scene = episode.environment.scene(state, episode.params, player)
+        if player is None and not scene.places:
+            where |= {body.seat: (body.row, body.col) for body in scene.bodies}
+            won = raw[clock] - before
+            new = {where[seat]: float(won[seat]) for seat in where if won[seat]}
+            gains = [
+                gain._replace(age=gain.age + 1)
+                for gain in gains
+                if gain.age + 1 < LINGERS and (gain.row, gain.col) not in new
+            ]
+            gains += [Gain(*cell, points) for cell, points in new.items()]
+        before = raw[clock]
+        yield Frame(scene, raw[clock], left[clock] if moved else None, tuple(gains))
 
 
 def running(points: Float[np.ndarray, "time players"]) -> Float[np.ndarray, "moments players"]:

@@ -72,6 +72,12 @@ class SeatPolicies:
     seats: int
     sole: bool = False
 
+    @property
+    def have_weights(self) -> bool:
+        """Whether any player computes with numbers that are not whole."""
+        types = {dtype for structure in self.structures for _, dtype in structure.shapes}
+        return any("float" in dtype for dtype in types)
+
     def begin(self, keys: Key[Array, "*lanes"], seating: Seating) -> list[Any]:
         """What everybody remembers at the start of the episodes of these keys."""
         return [

@@ -16,10 +16,11 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.players import roster
 from sociarium.players.agents import decides_outside
+from sociarium.players.decision import Answer
 from sociarium.players.percept import Percept
 from sociarium.players.protocol import HostPlayer, PurePlayer
 
-AsyncFunction = Callable[[Percept], Awaitable[Any]]
+AsyncFunction = Callable[[Percept], Awaitable[Answer]]
 Chair = roster.Seat | PurePlayer | HostPlayer | AsyncFunction  # a seat string read, or a player
 Seats = str | Chair | Sequence[str | Chair]
 DRAWN_SEATS = 0x5EA7  # folds a lane's key into the stream its seats are drawn from

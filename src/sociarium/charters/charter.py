@@ -109,7 +109,10 @@ class Charter(ByArguments, abc.ABC, Generic[State, Params]):
         return state, {}
 
     def share(self, parts: Parts, state: State, params: Params) -> Parts:
-        """Who gets what of everybody's points, counted in parts; their sum stays."""
+        """Who gets what of everybody's points, counted in parts; their sum stays.
+
+        Groups share by `mechanics.social.pooled`, single players by `mechanics.social.along_edges`.
+        """
         return parts
 
     def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:

@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int16, Key, UInt8
+from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.charters.charter import NONE, Charter
 from sociarium.charters.clauses import Clause
@@ -117,7 +117,7 @@ class Society(Environment[SocietyState, SocietyParams]):
             ),
         )
 
-    def params(self, **changes: Any) -> SocietyParams:
+    def params(self, **changes: object) -> SocietyParams:
         """The numbers of both rule sheets, some changed by name; the world's come first."""
         numbers = SocietyParams(self.world.params(), self.charter.defaults())
         return replace_parameters(numbers, **changes)
@@ -288,7 +288,7 @@ class Society(Environment[SocietyState, SocietyParams]):
                 pact = self.pacts.voted(state.pact, patch.seat, patch.clause, patch.yes)
         return eqx.tree_at(lambda s: s.pact, state, pact)
 
-    def gauges(self, state: SocietyState, params: SocietyParams) -> dict[str, Any]:
+    def gauges(self, state: SocietyState, params: SocietyParams) -> dict[str, Float[Array, ""]]:
         """The world's levels, then the charter's."""
         return {
             **self.world.gauges(state.world, params.world),

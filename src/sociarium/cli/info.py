@@ -5,7 +5,6 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import jax
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +14,7 @@ from sociarium.catalogue import find
 from sociarium.charters.society import SocietyParams
 from sociarium.cli.checks import World
 from sociarium.core.actions import action_names
+from sociarium.core.environment import compiled
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.core.specs import SocialSpec
 from sociarium.players import roster
@@ -47,7 +47,7 @@ class Info:
         console.print(rules, highlight=False)
         for departure in env.sheet.departures:
             console.print(departure, style="dim", highlight=False)
-        state = jax.jit(env.reset)(sociarium.key(0), params)
+        state = compiled(env, "reset")(sociarium.key(0), params)
         console.print()
         console.print(terminal.text(env.scene(state, params)))
         spec = env.view_spec

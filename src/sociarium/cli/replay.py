@@ -14,7 +14,8 @@ from sociarium.arena.verification import describe
 from sociarium.cli import watch
 from sociarium.core import record
 from sociarium.core.errors import BadArgument, CannotRead
-from sociarium.views import film
+from sociarium.core.facets import ground_plan
+from sociarium.views import film, pixels
 from sociarium.views.progress import progress
 
 MOST_FILM = 1 << 31  # bytes of states and pictures
@@ -32,7 +33,7 @@ class ReplayCommand:
     verify: bool = False  # play it again and compare: what pure players choose, and all hashes
     out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     player: int | None = None  # look through this player's eyes
-    size: int = 20  # pixels a cell
+    size: int | None = None  # pixels a cell; what suits the map if not given
     every: int = 1  # show every so many steps
     fps: int = 8
     trust: bool = False  # however large the world is
@@ -55,15 +56,16 @@ class ReplayCommand:
                 episode, states = replay.episode(on_progress, self.every)
             look = {"player": self.player, "fps": self.fps, "every": self.every}
             if self.out is None:
-                watch.show(env, episode, states, **look)
+                watch.show(episode, states, **look)
             else:
                 console = Console(stderr=True)
-                watch.write(self.out, env, episode, states, console, size=self.size, **look)
+                watch.write(self.out, episode, states, console, size=self.size, **look)
 
     def _fits(self, replay: Replay) -> None:
-        if min(self.every, self.size, self.fps) < 1:
+        size = pixels.fitting(ground_plan(replay.env).shape) if self.size is None else self.size
+        if min(self.every, size, self.fps) < 1:
             raise BadArgument("--every, --size and --fps must be at least 1")
-        weight = replay.weight(self.size if self.out is not None else 0, self.every)
+        weight = replay.weight(size if self.out is not None else 0, self.every)
         if weight > MOST_FILM and not self.trust:
             raise BadArgument(
                 f"to show this episode takes about {weight >> 20} MiB of memory; show fewer steps "

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import plots, rewiring
+from sociarium.evaluation import plots, rewiring, rewiring_study
 from sociarium.views.progress import progress
 
 
@@ -45,16 +45,15 @@ class Rewiring:
         with progress("rewiring") as on_progress:
             for number, players in enumerate(counts):
                 on_progress(number, len(counts))
-                phases.append(
-                    rewiring.phase(players, temptations, rates, steps=self.steps, seeds=self.seeds)
-                )
+                length = {"steps": self.steps, "seeds": self.seeds}
+                phases.append(rewiring_study.phase(players, temptations, rates, **length))
             on_progress(len(counts), len(counts))
         if self.out is not None:
             note = (
                 f"{rewiring.CONTACTS} contacts each, half conditional cooperators at the start, "
                 f"{self.steps} steps, means of {self.seeds} seeds."
             )
-            rewiring.save(phases, self.out, note)
+            rewiring_study.save(phases, self.out, note)
             rows = [self._row(found) for found in phases]
             self.out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
         for found in phases:
@@ -63,7 +62,7 @@ class Rewiring:
             else:
                 _show(found)
 
-    def _row(self, found: rewiring.Phase) -> dict[str, Any]:
+    def _row(self, found: rewiring_study.Phase) -> dict[str, Any]:
         return {
             "players": found.players,
             "steps": self.steps,
@@ -74,7 +73,7 @@ class Rewiring:
         }
 
 
-def _show(found: rewiring.Phase) -> None:
+def _show(found: rewiring_study.Phase) -> None:
     table = Table(
         box=None, pad_edge=False, title=f"{found.players:,} players", title_justify="left"
     )

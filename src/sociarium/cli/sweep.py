@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.train import Train, count, filename, pairs, shown, summary, trained
+from sociarium.cli.train import Train, count, filename, pairs, shown, trained
 from sociarium.core import disk
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning import preferences
 from sociarium.learning.folder import METRICS, RunFolder
+from sociarium.learning.run_summary import run_summary
 from sociarium.learning.training import Plan, Training
 
 REPORT = "sweep.json"
@@ -120,7 +121,7 @@ class Sweep:
         """What every combination came to; those that have not begun say so."""
         runs = []
         for cell, folder in zip(cells, folders, strict=True):
-            known = summary(folder) if (folder / METRICS).exists() else {}
+            known = run_summary(folder) if (folder / METRICS).exists() else {}
             kept = ("steps", "finished", "return", "cooperation")
             row = {name: known.get(name) for name in kept}
             runs.append({**cell, "folder": folder.name, **row, "finished": bool(row["finished"])})

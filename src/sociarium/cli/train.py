@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tyro
 from rich.console import Console
 from rich.table import Table
@@ -18,12 +17,12 @@ from sociarium import catalogue
 from sociarium.arena.rollout import rollout
 from sociarium.cli import watch
 from sociarium.core.errors import BadArgument
-from sociarium.core.manifest import MANIFEST, read_manifest
+from sociarium.core.manifest import MANIFEST
 from sociarium.learning import checkpoints, preferences, presets
-from sociarium.learning.folder import CHECKPOINTS, EVENTS, METRICS, read_end
+from sociarium.learning.folder import CHECKPOINTS, EVENTS, METRICS
 from sociarium.learning.progress import training_progress
+from sociarium.learning.run_summary import latest_step, run_summary, seats_of_run
 from sociarium.learning.training import WEIGHTS, Plan, TrainingProgress, plan_of, train_into
-from sociarium.players import roster
 
 FILM = "result.gif"
 _ALGORITHMS = "\n".join(
@@ -92,10 +91,10 @@ class Train:
         speed = trained(
             plan, folder, resume=resume, checkpoint_every=self.checkpoint_every, keep=self.keep
         )
-        seats = seat_string(plan, folder)
+        seats = seats_of_run(plan, folder)
         if self.gif:
             _film(plan, folder, seats)
-        row = summary(folder) | {"steps_per_s": speed}
+        row = run_summary(folder) | {"steps_per_s": speed}
         if self.json:
             print(json.dumps(row))
         else:
@@ -213,41 +212,6 @@ def trained(
     return speed
 
 
-def seat_string(plan: Plan, folder: Path) -> str:
-    """The seats in which a run's players sit as they did when they learned."""
-    others = roster.parse(plan.others)
-    players = catalogue.make(plan.world, players=plan.players).players
-    learners = players - len(others)
-    if not read_manifest(folder)["config"]["hyperparameters"]["shared"]:
-        words = [f"policy:{folder}?seat={seat}" for seat in range(learners)]
-    else:
-        words = [f"policy:{folder}*{learners}" if others and learners > 1 else f"policy:{folder}"]
-    return " ".join([*words, plan.others]).strip()
-
-
-def summary(folder: Path) -> dict[str, Any]:
-    """What a run came to, by seed, as plain numbers."""
-    manifest, end = read_manifest(folder), read_end(folder)
-    config = manifest["config"]
-    return {
-        "folder": str(folder),
-        **{name: config[name] for name in ("algorithm", "world", "preference", "seeds")},
-        "steps": latest_step(folder),
-        "finished": manifest["finished"],
-        **{name: _plain(end[name]) for name in ("return", "cooperation")},
-    }
-
-
-def latest_step(folder: Path) -> int:
-    """The step of the newest checkpoint, 0 if there is none."""
-    place = checkpoints.latest(folder / CHECKPOINTS)
-    return checkpoints.about(place)["step"] if place else 0
-
-
-def _plain(figures: np.ndarray) -> list[float | None]:
-    return [round(float(x), 4) if np.isfinite(x) else None for x in figures]
-
-
 def _stopped(folder: Path, again: str) -> str:
     """What whoever pressed Ctrl-C wants to know."""
     if not (folder / MANIFEST).exists():
@@ -262,7 +226,7 @@ def _film(plan: Plan, folder: Path, seats: str) -> None:
     env = catalogue.make(plan.world, players=plan.players)
     with console.status(f"playing {env.id} with {seats}"):
         episode = rollout(env, seats, steps=watch.STEPS)
-    watch.write(folder / FILM, env, episode, episode.states, console)
+    watch.write(folder / FILM, episode, episode.states, console)
 
 
 def _show(plan: Plan, folder: Path, seats: str, row: dict[str, Any]) -> None:

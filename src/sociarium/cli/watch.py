@@ -1,6 +1,5 @@
 """`sociarium watch NAME`."""
 
-import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.live import Live
 from rich.progress import Progress
 
 from sociarium.arena.rollout import rollout
-from sociarium.arena.screening import draw, points, screening, shown
+from sociarium.arena.screening import PlayedEpisode, film_of, points, screening, shown
 from sociarium.arena.seating import seated
 from sociarium.cli.checks import World, at_least
 from sociarium.core.environment import Environment
@@ -36,13 +35,13 @@ class Watch:
     steps: int = STEPS  # how long
     seed: int = 0
     player: int | None = None  # look through this player's eyes
-    size: int = 20  # pixels a cell
+    size: int | None = None  # pixels a cell; what suits the map if not given
     fps: int = 8
 
     def run(self) -> None:
         """Plays, then shows or writes."""
         at_least("steps", self.steps)
-        at_least("size", self.size)
+        at_least("size", 1 if self.size is None else self.size)
         at_least("fps", self.fps)
         if self.out is not None:
             film.checked(self.out)
@@ -52,10 +51,10 @@ class Watch:
         with console.status(f"playing {self.steps} steps of {env.id} with {seats}"):
             episode = rollout(env, seats, seed=self.seed, steps=self.steps)
         if self.out is None:
-            show(env, episode, episode.states, self.player, self.fps)
+            show(episode, episode.states, self.player, self.fps)
         else:
             look = {"player": self.player, "size": self.size, "fps": self.fps}
-            write(self.out, env, episode, episode.states, console, **look)
+            write(self.out, episode, episode.states, console, **look)
 
 
 def a_seat(env: Environment[Any, Any], player: int | None) -> None:
@@ -64,23 +63,16 @@ def a_seat(env: Environment[Any, Any], player: int | None) -> None:
         raise BadArgument(f"--player must be 0 to {env.players - 1}; given {player}")
 
 
-def show(
-    env: Environment[Any, Any],
-    episode: Episode,
-    states: Any,
-    player: int | None,
-    fps: int,
-    every: int = 1,
-) -> None:
+def show(episode: PlayedEpisode, states: Any, player: int | None, fps: int, every: int = 1) -> None:
     """An episode in the terminal."""
     colour = Console().is_terminal
     with Live(auto_refresh=False, screen=colour) as live:
-        for scene, raw, left, _ in screening(env, episode, states, player, every):
+        for scene, raw, left, _ in screening(episode, states, shown(len(episode), every), player):
             page = terminal.text(scene, colour)
             page.append(f"\nstep {scene.clock} of {scene.horizon}   {points(raw, left)}")
             live.update(page, refresh=True)
             time.sleep(1 / fps if live.console.is_terminal else 0)
-    print(f"\n{env.id}: {len(episode)} steps, {final(episode)}")
+    print(f"\n{episode.env}: {len(episode)} steps, {final(episode)}")
 
 
 def final(episode: Episode) -> str:
@@ -90,27 +82,19 @@ def final(episode: Episode) -> str:
 
 def write(
     out: Path,
-    env: Environment[Any, Any],
-    episode: Episode,
+    episode: PlayedEpisode,
     states: Any,
     console: Console,
     *,
-    player: int | None = None,
-    size: int = 20,
-    fps: int = 8,
     every: int = 1,
+    **look: Any,
 ) -> None:
     """Draws an episode: a film if `out` ends in .gif or .mp4, otherwise the last picture."""
-    frames, pictures = (
-        screening(env, episode, states, player, every),
-        len(shown(len(episode), every)),
-    )
-    if out.suffix == ".png":
-        frames, pictures = itertools.islice(frames, pictures - 1, None), 1
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("drawing", total=pictures)
-        drawn = draw(
-            frames, pictures, size, fps, lambda done, total: progress.update(task, completed=done)
-        )
+        task = progress.add_task("drawing")
+        moved = lambda done, total: progress.update(task, completed=done, total=total)  # noqa: E731
+        last, steps = out.suffix == ".png", shown(len(episode), every)
+        drawn = film_of(episode, states, steps, on_progress=moved, last=last, **look)
     drawn.save(out)
+    pictures = len(drawn.frames)
     console.print(f"{out}: {pictures} pictures, {final(episode)}", soft_wrap=True, highlight=False)

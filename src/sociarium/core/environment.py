@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.core.actions import STAY, ActionSpec
+from sociarium.core.compiling import jit_soon
 from sociarium.core.errors import MissingFacet
 from sociarium.core.events import Events
 from sociarium.core.facets import Facet, OneFacet
@@ -150,7 +151,7 @@ class Environment(ByArguments, abc.ABC, Generic[State, Params]):
         return f"{type(self).__name__}({', '.join(filter(None, words))})"
 
     @abc.abstractmethod
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The numbers of the rule sheet, with some of them changed by name."""
 
     @abc.abstractmethod
@@ -204,7 +205,7 @@ class Environment(ByArguments, abc.ABC, Generic[State, Params]):
 @lru_cache(maxsize=COMPILED)
 def compiled(env: Environment[Any, Any], method: str) -> Callable[..., Any]:
     """One of an environment's own functions, compiled on first use and kept for equal ones."""
-    return jax.jit(getattr(env, method))
+    return jit_soon(getattr(env, method))
 
 
 def frame(

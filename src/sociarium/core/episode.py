@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from sociarium.core.events import EventTable
+from sociarium.core.patches import Patch
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Episode:
     terminated: Bool[np.ndarray, " time"]
     events: EventTable
     gauges: dict[str, Float[np.ndarray, " time"]]
-    patches: tuple[Any, ...] = field(default=())
+    patches: tuple[Patch, ...] = field(default=())
 
     def __len__(self) -> int:
         return len(self.actions)

@@ -28,7 +28,7 @@ def parameter(params: Any, name: str) -> Any:
     raise UnknownName("parameter", name, parameter_names(params))
 
 
-def replace_parameters(params: Any, **changes: Any) -> Any:
+def replace_parameters(params: Any, **changes: object) -> Any:
     """The same parameters with some numbers replaced by name; each keeps its type."""
     for name in changes:
         parameter(params, name)  # raises for an unknown name

@@ -6,6 +6,7 @@ of its words dependent. A draw is a pure function of its key and its index, so i
 depend on batch size, sharding or the order of evaluation. Threefry keys work everywhere too.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -40,6 +41,7 @@ def _finished(v: Word) -> Word:
     return v ^ (v >> 15)
 
 
+@partial(jax.jit, inline=True)
 def _seed(seed: Int[Array, ""]) -> UInt32[Array, "2"]:
     if seed.dtype.itemsize == 8:
         low, high = jnp.uint32(seed & 0xFFFFFFFF), jnp.uint32((seed >> 32) & 0xFFFFFFFF)
@@ -53,6 +55,7 @@ def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*s
     return jnp.stack(_pcg4d(key[0], key[1], child, jnp.uint32(_SPLIT))[2:], axis=-1)
 
 
+@partial(jax.jit, inline=True)
 def _fold_in(key: UInt32[Array, "2"], data: int | UInt32[Array, ""]) -> UInt32[Array, "2"]:
     return jnp.stack(_pcg4d(key[0], key[1], jnp.uint32(data), jnp.uint32(_FOLD))[2:])
 

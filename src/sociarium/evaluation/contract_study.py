@@ -15,7 +15,7 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.evaluation.mixtures import LineUp, Played, play
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, FAINT, INK, write
+from sociarium.evaluation.plots import COOPERATING, DEFECTING, FAINT, INK, plain_axes, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR, Diagram, diagram
 from sociarium.players import roster
 from sociarium.players.roster import Seat
@@ -170,13 +170,7 @@ def save(found: Sequence[Arm], path: Path, title: str, footnote: str = "") -> No
         axes.set_title(arm.name, fontsize=10, color=INK, loc="left")
         axes.set_xlabel("cooperating co-players", fontsize=8, color=INK)
         axes.set_xticks(others)
-        axes.tick_params(colors=INK, labelsize=8, length=3)
-        axes.grid(axis="y", color="#ebebeb", linewidth=0.8)
-        axes.set_axisbelow(True)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_color(FAINT)
+        plain_axes(axes, 8)
     grid[0].set_ylabel("return of one player", fontsize=9, color=INK)
     keys = {
         "cooperating": Line2D([], [], color=COOPERATING, linewidth=1.8),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from sociarium.evaluation.plots import FAINT, INK, checked, write
+from sociarium.evaluation.plots import FAINT, INK, checked, plain_axes, write
 from sociarium.metrics.bootstrap import MIDDLE, iqm
 
 if TYPE_CHECKING:
@@ -123,13 +123,7 @@ def _panel(axes: Any, panel: str, lines: Sequence[Line], names: Sequence[str]) -
     axes.set_xlim(left=0)
     label = "\n".join(["million environment steps", *_lacking(lines)])
     axes.set_xlabel(label, color=INK, fontsize=8)
-    axes.tick_params(colors=INK, labelsize=8, length=3, width=0.8)
-    axes.grid(axis="y", color="#ebebeb", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(FAINT)
+    plain_axes(axes, 8)
 
 
 def _lacking(lines: Sequence[Line]) -> list[str]:

@@ -94,17 +94,22 @@ def draw(diagram: Diagram, *, title: str, footnote: str = "") -> "Figure":
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.set_xlabel("cooperating co-players", color=INK, fontsize=10)
     axes.set_ylabel("mean return of one player", color=INK, fontsize=10)
-    axes.tick_params(colors=INK, labelsize=9, length=3, width=0.8)
+    plain_axes(axes, 9)
+    figure.text(0.03, 0.935, title, fontsize=14, fontweight="bold", color=INK)
+    figure.text(0.03, 0.87, caption(diagram), fontsize=10, color=INK)
+    figure.text(0.03, 0.025, footnote, fontsize=7.5, color=FAINT)
+    return figure
+
+
+def plain_axes(axes: Any, letters: int) -> None:
+    """Quiet axes: two sides, horizontal lines behind the curves, letters of this size."""
+    axes.tick_params(colors=INK, labelsize=letters, length=3, width=0.8)
     axes.grid(axis="y", color="#ebebeb", linewidth=0.8)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(FAINT)
-    figure.text(0.03, 0.935, title, fontsize=14, fontweight="bold", color=INK)
-    figure.text(0.03, 0.87, caption(diagram), fontsize=10, color=INK)
-    figure.text(0.03, 0.025, footnote, fontsize=7.5, color=FAINT)
-    return figure
 
 
 def caption(diagram: Diagram) -> str:

@@ -128,5 +128,5 @@ def _in_turn(function: Callable[..., Any], *members: Any) -> Any:
 
 def _members(trees: Sequence[Any]) -> Any:
     if not trees:
-        raise BadArgument("a cohort needs at least one member")
+        raise BadArgument("training needs at least one seed")
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

@@ -1,6 +1,6 @@
 """Published experiments as tables of runs, each cell a plan with its own run folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,15 @@ _SETTINGS = {
     "harvest_closed": _PATIENCE,
     "harvest_partnership": _PATIENCE,
 }
+# What lets learners whose critic sees the whole state spare the orchard: a longer view, less noise.
+_FAR_SIGHTED = {
+    "lanes": 256,
+    "entropy_coef": 0.003,
+    "learning_rate": 5e-4,
+    "epochs": 2,
+    "gamma": 0.998,
+    "gae_lambda": 0.98,
+}
 # To who wishes for an angle, what the other player does meanwhile outweighs a coin's colour, so
 # these learners look less far ahead, make more of what they see and play longer. Discount, rate and
 # the weight below were chosen with the published table in sight: a fit, and named so.
@@ -80,6 +89,29 @@ def _cell(world: str, line: str, algorithm: str, preference: str, **differing: A
         settings=settings,
     )
     return Cell(world, line, plan)
+
+
+def _orchard_cell(line: str, algorithm: str) -> Cell:
+    plan = Plan(
+        algorithm,
+        "harvest_open-v0",
+        "common",
+        steps=8_000_000,
+        seeds=(0, 1, 2),
+        settings=_FAR_SIGHTED,
+    )
+    return Cell("harvest_open", line, plan)
+
+
+# In this world the figure's MAPPO has a critic that sees the state instead of all windows.
+_ORCHARD = {"MAPPO": _orchard_cell("MAPPO", "mappo-state")}
+
+
+def _figure_2() -> Iterator[Cell]:
+    for line, method in _METHODS.items():
+        for world in _SCALE:
+            own = _ORCHARD.get(line) if world == "harvest_open" else None
+            yield own or _cell(world, line, *method)
 
 
 # AdaSociety's game of contracts: what is trained, what it wants and under which schedule of rules.
@@ -124,7 +156,7 @@ STUDIES = {
     "socialjax:fig2": Study(
         "Collective return while learning",
         "SocialJax (Guo et al., 2025), figure 2: nine dilemmas, selfish and prosocial learners",
-        tuple(_cell(world, line, *method) for line, method in _METHODS.items() for world in _SCALE),
+        tuple(_figure_2()),
     ),
     "socialjax:table2": Study(
         "Collective return by social value orientation",

@@ -1,4 +1,7 @@
-"""Beams: short footprints ahead of a player that stop at walls and pass through players."""
+"""Beams: short footprints ahead of a player that stop at walls and pass through players.
+
+Where walls stop them is worked out once for every pose of a map: `Terrain.beam_reach`.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -52,11 +55,11 @@ def lit(
     body: Int[Array, " players"],
     heading: Int[Array, " players"],
 ) -> Int[Array, " players"]:
-    """The cells each player's beam lights, as bits of `Terrain.reach`; 0 for who does not fire."""
+    """The cells that beams light, as bits of `Terrain.beam_reach`; 0 for who does not fire."""
     weights = 1 << np.arange(BEAM_LENGTH * BEAM_WIDTH)
     wanted = jnp.sum(mask.ravel() * jnp.asarray(weights), dtype=jnp.int32)
     pose = body * 4 + heading
-    reach = jnp.asarray(terrain.reach).at[pose].get(mode="promise_in_bounds").astype(jnp.int32)
+    reach = jnp.asarray(terrain.beam_reach).at[pose].get(mode="promise_in_bounds").astype(jnp.int32)
     return jnp.where(fires, reach & wanted, 0)
 
 
@@ -176,7 +179,7 @@ def straight(length: Int[Array, ""]) -> Bool[Array, "5 3"]:
     return ahead & jnp.asarray([[False, True, False]])
 
 
-def stopped(
+def stopped_by_solids(
     light: Int[Array, " players"], solid: Bool[Array, "players 5"]
 ) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
     """Straight beams that end at the first solid cell ahead: what they light, and how far it is.

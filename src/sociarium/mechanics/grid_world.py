@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -86,6 +87,10 @@ class GridWorld(Environment[State, Params]):
     def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
         """Each player's own numbers, in the order of `own`."""
 
+    def bags(self, state: State) -> dict[str, Int[Any, " players"]]:
+        """The units of every kind that each player holds, where players hold any."""
+        return {}
+
     def present(self, state: Any) -> Bool[Array, " players"]:
         """Who is in play."""
         return state.body != self.terrain.nowhere
@@ -114,7 +119,7 @@ class GridWorld(Environment[State, Params]):
 
     def draw_map(self, state: Any, params: Any) -> Scene:
         """The whole map, with its regions if it has any."""
-        return self.window.overview(
+        scene = self.window.overview(
             compiled(self, "codes")(state, params),
             state.body,
             state.heading,
@@ -124,6 +129,9 @@ class GridWorld(Environment[State, Params]):
             horizon=params.horizon,
             region=self.region,
         )
+        bags = {kind: np.asarray(units) for kind, units in self.bags(state).items()}
+        held = [{kind: int(bags[kind][seat]) for kind in bags} for seat in range(self.players)]
+        return replace(scene, holdings=tuple(held) if bags else ())
 
     def may(self, state: Any, *ready: Bool[Array, " players"]) -> Bool[Array, "players actions"]:
         """Out of play one may only stay; in play one may move, and do what is ready."""

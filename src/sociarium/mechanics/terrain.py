@@ -51,7 +51,7 @@ class Terrain:
         return np.append(np.asarray(bits, np.uint8).ravel(), np.uint8(0))
 
     @cached_property
-    def reach(self) -> UInt16[np.ndarray, " poses"]:
+    def beam_reach(self) -> UInt16[np.ndarray, " poses"]:
         """For each pose (cell * 4 + heading), the cells a beam can reach, as bits.
 
         Bit (a-1) * 3 + (s+1) is the cell a ahead and s to the right. A beam leaves from the

@@ -6,7 +6,7 @@ split into planes afterwards.
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, SupportsInt
 
 import jax
@@ -122,8 +122,9 @@ class Window:
         terrain = self.terrain
         pose = np.arange(terrain.cells * 4)
         with jax.ensure_compile_time_eval():
-            light = jnp.asarray(terrain.reach[:-4], jnp.int32)
-            cells = beams.covered(terrain, light, jnp.asarray(pose >> 2), jnp.asarray(pose & 3))
+            light = jnp.asarray(terrain.beam_reach[:-4], jnp.int32)
+            covered = jax.jit(partial(beams.covered, terrain))
+            cells = covered(light, jnp.asarray(pose >> 2), jnp.asarray(pose & 3))
         table = self.entry[np.asarray(cells)].astype(np.int16).T
         return np.append(table, np.full((len(table), 4), self.scrap, np.int16), axis=1)
 

@@ -61,7 +61,7 @@ class Remote:
                 answer += chunk
                 if len(answer) > MOST_ANSWER:
                     raise BadAnswer(f"answered with more than {MOST_ANSWER} bytes")
-        return decision(bytes(answer))
+        return parse_answer(bytes(answer))
 
     async def close(self) -> None:
         """Lets go of the connection."""
@@ -124,7 +124,7 @@ def lifted(player: Any) -> HostPlayer:
     return FunctionPlayer(player) if inspect.iscoroutinefunction(player) else player
 
 
-def decision(answer: bytes) -> Decision:
+def parse_answer(answer: bytes) -> Decision:
     """The decision in an answer."""
     try:
         return Decision.model_validate_json(answer)

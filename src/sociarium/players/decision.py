@@ -1,5 +1,6 @@
 """What a player outside compiled code answers when it is asked."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -95,3 +96,7 @@ class Decision(_Answer):
         if self.link is not None:
             found.append(Tie(**by, **self.link.model_dump()))
         return found
+
+
+# What an async function in a seat answers: a decision, its entries, the name of an action, nothing.
+Answer = Decision | Mapping[str, object] | str | None

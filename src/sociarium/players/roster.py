@@ -12,6 +12,7 @@ from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
+from sociarium.core.queries import read_query, write_query
 from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
@@ -19,6 +20,7 @@ from sociarium.players.society_policy import SocietyPolicy
 
 AGENT = "agent"  # decides outside compiled code
 KINDS = ("random", "idle", "script", "policy", AGENT)
+_EXAMPLE = "KIND?name=value&name=value, as in script:cooperator?social=joiner"
 _SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
 
 
@@ -36,8 +38,7 @@ class Seat:
         return self.kind == AGENT
 
     def __str__(self) -> str:
-        options = "&".join(f"{name}={value}" for name, value in self.options)
-        return self.kind + (f":{self.ref}" if self.ref else "") + (f"?{options}" if options else "")
+        return self.kind + (f":{self.ref}" if self.ref else "") + write_query(dict(self.options))
 
 
 IDLE = Seat("idle")
@@ -55,8 +56,7 @@ def parse(seats: str) -> tuple[Seat, ...]:
         if match["kind"] not in KINDS:
             hint = f"If {match['kind']} is a script, write script:{match['kind']}."
             raise UnknownName("kind of player", match["kind"], KINDS, hint)
-        pairs = [pair.partition("=") for pair in (match["options"] or "").split("&") if pair]
-        options = tuple((name, value) for name, _, value in pairs)
+        options = tuple(read_query(match["options"] or "", _EXAMPLE).items())
         chairs += [Seat(match["kind"], match["ref"] or "", options)] * int(match["n"] or 1)
     return tuple(chairs)
 
@@ -119,7 +119,7 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     return known[name](env, **_options(seat, known[name]))
 
 
-def script(name: str, env: Environment[Any, Any], **options: Any) -> PurePlayer:
+def script(name: str, env: Environment[Any, Any], **options: object) -> PurePlayer:
     """The scripted player of this name, as the seat string `script:name?option=value` makes it.
 
     >>> rollout(env, [script("cooperator", env), "script:defector"])

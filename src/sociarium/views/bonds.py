@@ -25,7 +25,6 @@ SIGHT: Colour = (150, 214, 236)
 GIFT: Colour = (255, 196, 84)
 SIDES = ((8, 340), (16, 400), (10**9, 440))  # players up to, pixels at least
 WIDEST = 480
-GAP = 8  # between the board and the panel
 BUBBLE = 15  # height of a word
 OUTSIDE = BUBBLE + 7  # room for words around the ring
 PAD = 6  # from a player to the edge of its group
@@ -55,12 +54,13 @@ def picture(bonds: Bonds, height: int = 0) -> Image.Image:
     return image
 
 
-def beside(board: Image.Image, bonds: Bonds) -> Image.Image:
-    """The board with the bonds on its right."""
-    graph = picture(bonds, board.height)
-    image = Image.new("RGB", (board.width + GAP + graph.width, graph.height), BACK)
-    image.paste(board, (0, (image.height - board.height) // 2))
-    image.paste(graph, (board.width + GAP, 0))
+def beside(framed: Image.Image, bonds: Bonds, margin: int) -> Image.Image:
+    """A picture in its frame with the bonds on its right, as tall as all of it."""
+    graph = picture(bonds, framed.height - 2 * margin)
+    width = framed.width + graph.width + margin
+    image = Image.new("RGB", (width, graph.height + 2 * margin), BACK)
+    image.paste(framed, (0, 0))
+    image.paste(graph, (framed.width, margin))
     return image
 
 

@@ -382,6 +382,11 @@ PAINTERS: dict[str, Painter] = {
     "totem": totem,
     "berry": berry,
     "stew": stew,
+    "raw token": things.gem(colours.TILES["token"]),
+    "refined token": things.gem((24, 130, 70)),
+    "precious token": things.gem((246, 190, 52)),
+    "cooperate token": things.heart(colours.TILES["cooperate token"]),
+    "defect token": things.blade(colours.TILES["defect token"]),
 }
 
 

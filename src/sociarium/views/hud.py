@@ -1,12 +1,13 @@
-"""The frame of a picture: caption above; clock, gauges, every seat's score and goods below."""
+"""The frame of a picture: caption above; clock, gauges, seats with their goods, signs below."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol, SupportsFloat, runtime_checkable
 
 from PIL import Image, ImageDraw
 
 from sociarium.core.scene import Scene
-from sociarium.views import goods, people, stations, stock
+from sociarium.views import goods, legend, people, stations, stock
 from sociarium.views.colours import Colour
 from sociarium.views.lettering import (
     BACK,
@@ -16,6 +17,7 @@ from sociarium.views.lettering import (
     QUIET,
     TEXT,
     brief,
+    cut,
     font,
     length,
     number,
@@ -46,34 +48,45 @@ def framed(
     scene: Scene,
     scores: BySeat | None = None,
     names: Sequence[str] | None = None,
-    caption: str | None = None,
     left: BySeat | None = None,
+    signs: Sequence[legend.Sign] = (),
 ) -> Image.Image:
-    """The board inside its frame; `left` is what a charter left of the scores, where it differs."""
+    """The board inside its frame; `left` is what a charter left of the scores, where it differs.
+
+    `signs` are explained below.
+    """
     width = max(board.width, NARROWEST)
-    facts = _wrapped(_facts(scene, scores, left), width, 2 * GAP)
-    tables = stock.tables(_lines(scene, scores, names, left), width)
+    parts = [(row, 2 * GAP) for row in _wrapped(_facts(scene, scores, left), width, 2 * GAP)]
+    parts += [(row, GAP) for row in _wrapped(stations.panel(scene), width, GAP)]
+    parts += [([table], 0) for table in stock.tables(_lines(scene, scores, names, left), width)]
     chips = _chips(scene, scores, names, left) if _has_chips(scene) else []
-    orders = _wrapped(stations.panel(scene), width, GAP)
-    rows = [*orders, *([table] for table in tables), *_wrapped(chips, width, GAP)]
-    above = MARGIN + (LETTER + 12 if caption else 0)
-    below = above + board.height + 3
-    tall = sum(max(item.height for item in part) + GAP for part in (*facts, *rows))
-    height = below + GAP + tall + GAP
-    image = Image.new("RGB", (width + 2 * MARGIN, height), BACK)
+    parts += [(row, GAP) for row in _wrapped(chips, width, GAP)]
+    explained = [legend.chip(sign) for sign in signs]
+    parts += [(row, 2 * GAP) for row in _wrapped(explained, width, 2 * GAP)]
+    below = MARGIN + board.height + 3
+    tall = sum(max(item.height for item in row) + GAP for row, _ in parts)
+    image = Image.new("RGB", (width + 2 * MARGIN, below + GAP + tall + GAP), BACK)
     draw = ImageDraw.Draw(image)
-    if caption:
-        middle = (image.width // 2, MARGIN // 2 + (LETTER + 12) // 2)
-        draw.text(middle, written(caption), font=font(LETTER + 2), fill=TEXT, anchor="mm")
-    image.paste(board, ((image.width - board.width) // 2, above))
+    image.paste(board, ((image.width - board.width) // 2, MARGIN))
     _clock_line(draw, scene, image.width // 2, board.width, below - 3)
-    for part in (*facts, *rows):
-        x, tall = MARGIN, max(item.height for item in part)
-        for item in part:
+    for row, gap in parts:
+        x = MARGIN
+        for item in row:
             image.paste(item, (x, below + GAP))
-            x += item.width + (GAP if part in rows else 2 * GAP)
-        below += tall + GAP
+            x += item.width + gap
+        below += max(item.height for item in row) + GAP
     return image
+
+
+def headed(image: Image.Image, caption: str) -> Image.Image:
+    """A picture under its caption."""
+    above = LETTER + 12
+    whole = Image.new("RGB", (image.width, image.height + above), BACK)
+    whole.paste(image, (0, above))
+    middle = (image.width // 2, (above + MARGIN) // 2)
+    text = cut(written(caption), image.width - 2 * MARGIN, LETTER + 2)
+    ImageDraw.Draw(whole).text(middle, text, font=font(LETTER + 2), fill=TEXT, anchor="mm")
+    return whole
 
 
 def _facts(scene: Scene, scores: BySeat | None, left: BySeat | None) -> list[Image.Image]:
@@ -129,6 +142,7 @@ def _has_chips(scene: Scene) -> bool:
     return scene.players <= MOST_CHIPS and not scene.holdings
 
 
+@lru_cache(maxsize=1024)
 def _labelled(label: str, value: str, longest: str) -> Image.Image:
     """A label and its value, with room for the longest value so that films keep still."""
     label = written(label)
@@ -164,9 +178,10 @@ def _chips(
     return chips
 
 
+@lru_cache(maxsize=1024)
 def _chip(seat: int, name: str, score: str, width: int, away: bool, me: bool) -> Image.Image:
     """A seat's figure, name and score; grey for somebody out of play."""
-    image = _pill(width, CARD, QUIET if me else CARD)
+    image = _pill(width, CARD, QUIET if me else CARD).copy()
     icon = people.body(seat, 0, ICON)
     icon = people.faded(icon) if away else icon
     image.paste(icon, (2, (CHIP - ICON) // 2), icon)
@@ -178,6 +193,7 @@ def _chip(seat: int, name: str, score: str, width: int, away: bool, me: bool) ->
     return image
 
 
+@lru_cache(maxsize=1024)
 def _pill(width: int, fill: Colour, outline: Colour) -> Image.Image:
     enlarged = Image.new("RGB", (width * 4, CHIP * 4), BACK)
     box = (0, 0, width * 4 - 1, CHIP * 4 - 1)

@@ -1,6 +1,7 @@
 """Text in pictures: the colours of a frame, and numbers and names that the font can write."""
 
 import unicodedata
+from functools import lru_cache
 from typing import SupportsFloat
 
 from PIL import ImageFont
@@ -43,11 +44,13 @@ def brief(value: SupportsFloat, room: int) -> str:
     return text
 
 
+@lru_cache(maxsize=64)
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """The built-in font."""
     return ImageFont.load_default(size=size)
 
 
+@lru_cache(maxsize=4096)
 def length(text: str, size: int = LETTER) -> int:
     """How wide a text is, in pixels."""
     return round(font(size).getlength(text))

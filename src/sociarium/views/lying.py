@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFilter
 
 from sociarium.core.scene import Scene
 from sociarium.views import colours, goods
@@ -18,8 +18,8 @@ from sociarium.views.lettering import font
 from sociarium.views.sprites import DETAILED
 from sociarium.views.things import Painter
 
-PLATE: Colour = (206, 186, 142)
-GROOVE: Colour = (92, 84, 58)
+PLATE: Colour = (176, 196, 130)  # nearly as green as the grass, so that goods stand out
+GROOVE: Colour = (84, 96, 54)
 FUR: Colour = (74, 62, 74)
 GLARE: Colour = (255, 220, 60)
 MOST_SHOWN = 4  # kinds on one cell
@@ -75,29 +75,29 @@ def peep_out(image: Image.Image, lot: Lot, row: int, col: int, size: int) -> Non
         heap, low = _heap(lot.goods, small), round((row + 1.24) * size) - small
         image.paste(heap, (left, min(low, image.height - small)), heap)
     if lot.beast:
-        beast = _beast(lot.beast, small)
+        beast = beast_sprite(lot.beast, small)
         image.paste(beast, (left, row * size), beast)
 
 
 def _layers(lot: Lot, size: int) -> list[Image.Image]:
     layers = []
     if lot.place:
-        layers.append(_place(lot.place, lot.product, size, bool(lot.goods or lot.beast)))
+        layers.append(place_sprite(lot.place, lot.product, size, bool(lot.goods or lot.beast)))
     if lot.goods:
         layers.append(_heap(lot.goods, size))
     if lot.beast:
-        layers.append(_beast(lot.beast, size))
+        layers.append(beast_sprite(lot.beast, size))
     return layers
 
 
 @lru_cache(maxsize=512)
-def _place(name: str, makes: str, size: int, covered: bool) -> Image.Image:
+def place_sprite(name: str, makes: str, size: int, covered: bool) -> Image.Image:
     """A low plate with its emblem, which moves into a corner where goods cover it."""
     brush = Brush(size)
     if size < DETAILED:
-        brush.plate((0, 0, 1, 1), 0, PLATE, 0.35)
+        brush.plate((0, 0, 1, 1), 0, GROOVE, 0.35)
         return brush.finished()
-    brush.plate((0.06, 0.08, 0.94, 0.96), 0.16, GROOVE, 0.32)
+    brush.plate((0.06, 0.08, 0.94, 0.96), 0.16, GROOVE, 0.20)
     brush.plate((0.06, 0.06, 0.94, 0.91), 0.16, PLATE, 0.72)
     image = brush.finished()
     wide = round(size * (0.42 if covered else 0.60))
@@ -113,12 +113,12 @@ def _engraved(name: str, makes: str, size: int) -> Image.Image:
         brush = Brush(size)
         brush.letter(goods.initials(makes or name), GROOVE, 0.74, (0.5, 0.5))
         cut = np.asarray(brush.finished()).copy()
-        cut[..., 3] = cut[..., 3] * 0.62
+        cut[..., 3] = cut[..., 3] * 0.48
         return Image.fromarray(cut)
     drawn = np.asarray(goods.icon(makes, size)).astype(np.float32)
     light = drawn[..., :3] @ np.array([0.299, 0.587, 0.114], np.float32) / 255
     shade = np.array(GROOVE) + (np.array(PLATE) - GROOVE) * (0.75 * light[..., None])
-    opacity = np.where(drawn[..., 3] > 110, drawn[..., 3] * 0.60, 0)
+    opacity = np.where(drawn[..., 3] > 110, drawn[..., 3] * 0.42, 0)
     return Image.fromarray(np.dstack([shade, opacity]).astype(np.uint8))
 
 
@@ -133,12 +133,22 @@ def _heap(heap: tuple[tuple[str, int], ...], size: int) -> Image.Image:
         return image
     for (name, units), (left, top, share) in zip(heap, _spots(len(heap)), strict=False):
         wide, corner = round(size * share), (round(size * left), round(size * top))
-        image.alpha_composite(goods.icon(name, wide), corner)
+        icon = goods.icon(name, wide)
+        image.alpha_composite(_halo(icon), corner)
+        image.alpha_composite(icon, corner)
         if units > 1 and wide >= COUNTED:
             _count(image, units, (corner[0] + wide, corner[1] + wide), round(7 + wide / 8))
     if len(heap) > MOST_SHOWN:
         _write(image, "+", (size / 2, size / 2), round(6 + size / 6), "mm")
     return image
+
+
+def _halo(icon: Image.Image) -> Image.Image:
+    """A light edge around a picture."""
+    wider = icon.getchannel("A").filter(ImageFilter.MaxFilter(3))
+    halo = Image.new("RGBA", icon.size, PAPER)
+    halo.putalpha(wider.point([level * 3 // 4 for level in range(256)]))
+    return halo
 
 
 def _spots(many: int) -> tuple[tuple[float, float, float], ...]:
@@ -173,7 +183,8 @@ def _write(
 
 
 @lru_cache(maxsize=64)
-def _beast(name: str, size: int) -> Image.Image:
+def beast_sprite(name: str, size: int) -> Image.Image:
+    """A beast on transparent ground."""
     brush = Brush(size)
     if size < DETAILED:
         brush.shape(((0.5, 0.02), (0.98, 0.5), (0.5, 0.98), (0.02, 0.5)), FUR)

@@ -11,7 +11,7 @@ from sociarium.core.scene import Bonds, Circle
 from sociarium.views.brush import Number
 
 BORDER = 1.7  # room between neighbours without a common group; between members it is 1
-LARGEST = 17.0  # radius of a player, in pixels
+LARGEST = 22.0  # radius of a player, in pixels
 SMALLEST = 6.0
 CROWDED = 0.38  # radius of a player at most, in distances from neighbour to neighbour
 SPOKE = 12.0  # pixels of a spoke that can be seen at least

@@ -193,7 +193,7 @@ class CleanUp(GridWorld[State, Params]):
         self.basin_at = self.terrain.numbering(self.basin_cells)
         self.declare(self.cooperation, draws=self.orchard + 2 * players + 3)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 

@@ -140,7 +140,7 @@ class Coins(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.floor_cells)
         self.declare(self.cooperation, draws=self.places + players)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 

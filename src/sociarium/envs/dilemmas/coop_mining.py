@@ -182,7 +182,7 @@ class CoopMining(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.ore_cells)
         self.declare(self.cooperation, draws=self.places + 2 * players)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 
@@ -258,7 +258,8 @@ class CoopMining(GridWorld[State, Params]):
         light = beams.lit(self.terrain, beams.straight(params.length), fires, body, heading)
         ahead = self.place_ahead(body, heading)
         veins = jnp.append(ore, jnp.uint8(0))
-        glow, far = beams.stopped(light, veins.at[ahead].get(mode="promise_in_bounds") > 0)
+        solid = veins.at[ahead].get(mode="promise_in_bounds") > 0
+        glow, far = beams.stopped_by_solids(light, solid)
         struck = jnp.take_along_axis(ahead, jnp.maximum(far - 1, 0)[:, None], axis=1)[:, 0]
         place = jnp.where(far > 0, struck, self.places)
         kind = veins.at[place].get(mode="promise_in_bounds").astype(jnp.int32)

@@ -183,7 +183,7 @@ class GiftRefinement(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.token_cells)
         self.declare(self.cooperation, draws=self.places + players)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 
@@ -272,6 +272,11 @@ class GiftRefinement(GridWorld[State, Params]):
     def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
         """The beam's timer and the bag (R7)."""
         return state.cooldown, state.raw, state.refined, state.precious
+
+    def bags(self, state: State) -> dict[str, Int[Any, " players"]]:
+        """The tokens in everybody's bag."""
+        kinds = (state.raw, state.refined, state.precious)
+        return dict(zip(("raw token", "refined token", "precious token"), kinds, strict=True))
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
         """Giving needs a ready beam and something to give, consuming something in the bag."""

@@ -264,7 +264,7 @@ class Harvest(GridWorld[State, Params]):
         self.region.flat[self.plot_cells] = self.patch
         self.declare(self.cooperation, draws=self.plots + 2 * players + 1)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers for the map; a map of one's own gets the open map's."""
         numbers = Params.of()
         if self.map in ("closed", "partnership"):

@@ -184,7 +184,7 @@ class Mushrooms(GridWorld[State, Params]):
         self.soil_at = self.terrain.numbering(self.soil_cells)
         self.declare(self.cooperation, draws=(len(KINDS) * TRIES + 2) * players + 2)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 

@@ -195,7 +195,7 @@ class PDArena(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.token_cells)
         self.declare(self.cooperation, draws=self.places + 4 * players + 1)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The paper's numbers, with some of them changed by name."""
         return replace_parameters(Params.of(), **changes)
 
@@ -297,6 +297,10 @@ class PDArena(GridWorld[State, Params]):
     def private(self, state: State) -> tuple[Int[Array, " players"], ...]:
         """Two timers and the bag (R9)."""
         return state.cooldown, state.away, state.cooperate, state.defect
+
+    def bags(self, state: State) -> dict[str, Int[Any, " players"]]:
+        """The tokens in everybody's bag (R1)."""
+        return {"cooperate token": state.cooperate, "defect token": state.defect}
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
         """Meeting somebody needs a ready beam and a token."""

@@ -239,7 +239,7 @@ class Frontier(Environment[State, Params]):
         )
         return ViewSpec(planes, self.window.rows, self.window.cols, self.window.ego_origin, own)
 
-    def params(self, **changes: Any) -> Params:
+    def params(self, **changes: object) -> Params:
         """The task's own numbers, with some of them changed by name."""
         return replace_parameters(self._params(self.task), **changes)
 

@@ -19,13 +19,15 @@ them; whatever has no capacity is unlimited, whatever has no preference is worth
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, PlainValidator, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sociarium.core.errors import SociariumError, UnknownName
 from sociarium.core.world_files import WORLD_FILES, read_world_file
@@ -45,66 +47,153 @@ class BadTask(SociariumError):
     """A task does not make sense; the message names the entry at fault."""
 
 
+def _must_be(
+    good: Callable[[Any], bool], allowed: str, as_kept: Callable[[Any], Any] = lambda value: value
+) -> PlainValidator:
+    """Takes what is good, in the form in which it is kept; else says what is allowed."""
+
+    def check(value: Any) -> Any:
+        if good(value):
+            return as_kept(value)
+        told = {"allowed": allowed, "given": repr(value)}
+        raise PydanticCustomError("entry", "must be {allowed}; given {given}", told)
+
+    return PlainValidator(check)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _whole(least: int, most: int | None = None) -> PlainValidator:
+    allowed = f"of at least {least}" if most is None else f"within {least}..{most}"
+    good = lambda x: _is_whole(x) and least <= x <= (x if most is None else most)  # noqa: E731
+    return _must_be(good, f"a whole number {allowed}")
+
+
+def _is_number(value: Any) -> bool:
+    whole_or_not = isinstance(value, int | float) and not isinstance(value, bool)
+    return whole_or_not and math.isfinite(value)
+
+
+def _ends(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if _is_list(value) else (value, value)
+
+
+def _is_span(value: Any) -> bool:
+    ends = _ends(value)
+    return len(ends) == 2 and all(map(_is_whole, ends)) and 1 <= ends[0] <= ends[1] <= MOST_UNITS
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _are_cells(value: Any) -> bool:
+    return _is_list(value) and all(
+        _is_list(cell) and len(cell) == 2 and all(map(_is_whole, cell)) for cell in value
+    )
+
+
+def _cells(value: Any) -> tuple[Cell, ...]:
+    return tuple((row, col) for row, col in value)
+
+
+def _once_each(names: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+SPAN = f"a number or [least, most] within 1..{MOST_UNITS}"
+Number = Annotated[float, _must_be(_is_number, "a number", float)]
+Names = Annotated[tuple[str, ...], _must_be(_is_list, "a list of resources", _once_each)]
+Cells = Annotated[tuple[Cell, ...], _must_be(_are_cells, "a list of cells [row, column]", _cells)]
+Span = Annotated[tuple[int, int], _must_be(_is_span, SPAN, _ends)]
+Amounts = Mapping[str, Annotated[int, _whole(1, UNLIMITED)]]
+Capacities = Mapping[str, Annotated[int, _whole(0, UNLIMITED)]]
+Preferences = Mapping[str, Number]
+
+
+class _Entry:
+    """A part of a task: no entries but its own."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True)
-class Resource:
+class Resource(_Entry):
     """A kind of goods. One that has piles lies about from the start."""
 
-    worth: float = 0.0
-    needs: tuple[str, ...] = ()
-    piles: int = 0
-    units: tuple[int, int] = (1, 1)
-    at: tuple[Cell, ...] = ()
+    worth: Number = 0.0
+    needs: Names = ()
+    piles: Annotated[int, _whole(0)] = 0
+    units: Span = (1, 1)
+    at: Cells = ()
 
 
 @dataclass(frozen=True)
-class Happening:
+class Happening(_Entry):
     """An event: a place where goods are turned into others."""
 
-    takes: Mapping[str, int]
-    gives: Mapping[str, int]
-    needs: tuple[str, ...] = ()
-    places: int = 0
-    at: tuple[Cell, ...] = ()
+    takes: Amounts
+    gives: Amounts
+    needs: Names = ()
+    places: Annotated[int, _whole(0)] = 0
+    at: Cells = ()
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(_Entry):
     """What some of the players can carry, like and start with."""
 
-    players: int = 1
-    capacity: Mapping[str, int] = field(default_factory=dict)
-    preference: Mapping[str, float] = field(default_factory=dict)
-    holds: Mapping[str, int] = field(default_factory=dict)
-    at: tuple[Cell, ...] = ()
+    players: Annotated[int, _whole(1)] = 1
+    capacity: Capacities = field(default_factory=dict)
+    preference: Preferences = field(default_factory=dict)
+    holds: Amounts = field(default_factory=dict)
+    at: Cells = ()
 
 
 @dataclass(frozen=True)
-class Hunger:
+class Hunger(_Entry):
     """Upkeep and hazards: `foods` restore energy, beasts take it, and `guards` keep them off."""
 
-    energy: int = 100
-    foods: Mapping[str, int] = field(default_factory=dict)
-    beasts: int = 0
-    bite: int = 0
-    guards: tuple[str, ...] = ()
+    energy: Annotated[int, _whole(1, UNLIMITED)] = 100
+    foods: Amounts = field(default_factory=dict)
+    beasts: Annotated[int, _whole(0)] = 0
+    bite: Annotated[int, _whole(0, UNLIMITED)] = 0
+    guards: Names = ()
 
 
 @dataclass(frozen=True)
-class Task:
+class OtherJob(_Entry):
+    """What the reference code says otherwise about a job; None where it says the same."""
+
+    capacity: Capacities | None = None
+    preference: Preferences | None = None
+
+
+@dataclass(frozen=True)
+class Reference(_Entry):
+    """What the reference code says otherwise."""
+
+    jobs: Mapping[str, OtherJob] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task(_Entry):
     """One task, checked."""
 
     name: str
     summary: str
-    rows: int
-    cols: int
-    blocks: int | tuple[Cell, ...]
-    sight: int
-    horizon: int
+    rows: Annotated[int, _whole(1)]
+    cols: Annotated[int, _whole(1)]
+    blocks: Annotated[int, _whole(0)] | tuple[Cell, ...]
+    sight: Annotated[int, _whole(1)]
+    horizon: Annotated[int, _whole(1)]
     resources: Mapping[str, Resource]
     events: Mapping[str, Happening]
     jobs: Mapping[str, Job]
     hunger: Hunger | None = None
-    reference: Mapping[str, Any] = field(default_factory=dict)
+    reference: Reference = Reference()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -129,24 +218,24 @@ class Task:
 
     def with_reference(self) -> "Task":
         """The same task with the numbers of the reference code, where they differ."""
-        jobs = {
-            name: replace(job, **self.reference.get("jobs", {}).get(name, {}))
-            for name, job in self.jobs.items()
-        }
+        jobs = dict(self.jobs)
+        for name, other in self.reference.jobs.items():
+            told = {key: value for key, value in vars(other).items() if value is not None}
+            jobs[name] = replace(jobs[name], **told)
         return replace(self, jobs=jobs)
 
 
 def task(source: str | Path | Mapping[str, Any], name: str = "") -> Task:
     """A built-in task by its name, a TOML or JSON file, or a table of your own."""
     if isinstance(source, Mapping):
-        return _checked(name or "your task", _whole(source))
+        return _checked(name or "your task", _extended(source))
     if str(source) in built_in():
-        return _checked(str(source), _whole(_read_built_in(str(source))))
+        return _checked(str(source), _extended(_read_built_in(str(source))))
     path = Path(source)
     if path.suffix not in WORLD_FILES:
         hint = "Or give a file that ends in .toml or .json."
         raise UnknownName("frontier task", str(source), built_in(), hint)
-    return _checked(path.stem, _whole(read_world_file(path)))
+    return _checked(path.stem, _extended(read_world_file(path)))
 
 
 def built_in() -> tuple[str, ...]:
@@ -165,14 +254,14 @@ def players_and_summary(path: str) -> tuple[int, str]:
     return described.players, described.summary
 
 
-def _whole(table: Mapping[str, Any]) -> Mapping[str, Any]:
+def _extended(table: Mapping[str, Any]) -> Mapping[str, Any]:
     """The table laid over the one it extends."""
     if "extends" not in table:
         return table
     if table["extends"] not in built_in():
         raise UnknownName("frontier task to extend", str(table["extends"]), built_in())
     changes = {key: value for key, value in table.items() if key != "extends"}
-    return _merged(_whole(_read_built_in(table["extends"])), changes)
+    return _merged(_extended(_read_built_in(table["extends"])), changes)
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -185,245 +274,136 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str,
     return both
 
 
-class _Table:
-    """An entry of the table being read, which knows where it stands and says so in its errors."""
+PARTS = {"resources": Resource, "events": Happening, "jobs": Job, "hunger": Hunger}
+ENTRIES = ("world", "summary", "rows", "cols", "blocks", "map", "sight", "horizon")
+ENTRIES += (*PARTS, "reference")
+NAMING = ("needs", "takes", "gives", "capacity", "preference", "holds", "foods", "guards")
 
-    def __init__(self, task: str, where: str, table: Any) -> None:
-        self.task, self.where = task, where
-        if not isinstance(table, Mapping):
-            raise self.fault("", f"must be a table of entries; given {table!r}")
-        self.table = table
 
-    def fault(self, key: str, says: str) -> BadTask:
-        place = ".".join(part for part in (self.where, key) if part)
-        return BadTask(f"{self.task}: `{place}` {says}." if place else f"{self.task}: it {says}.")
-
-    def only(self, *known: str) -> None:
-        for key in self.table:
-            if key not in known:
-                raise self.fault(key, f"is no entry; known here are {', '.join(known)}")
-
-    def inner(self, key: str) -> dict[str, "_Table"]:
-        where = f"{self.where}.{key}" if self.where else key
-        tables = _Table(self.task, where, self.table.get(key, {})).table
-        return {name: _Table(self.task, f"{where}.{name}", table) for name, table in tables.items()}
-
-    def whole(
-        self, key: str, default: int | None = None, least: int = 0, most: int | None = None
-    ) -> int:
-        value = self.table.get(key, default)
-        if value is None:
-            raise self.fault(key, "is missing")
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or value < least or (most is not None and value > most):
-            allowed = f"of at least {least}" if most is None else f"within {least}..{most}"
-            raise self.fault(key, f"must be a whole number {allowed}; given {value!r}")
-        return value
-
-    def number(self, key: str, default: float) -> float:
-        value = self.table.get(key, default)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value):
-            raise self.fault(key, f"must be a number; given {value!r}")
-        return float(value)
-
-    def names(self, key: str, kinds: Sequence[str]) -> tuple[str, ...]:
-        value = self.table.get(key, ())
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise self.fault(key, f"must be a list of resources; given {value!r}")
-        self._known(key, value, kinds)
-        return tuple(dict.fromkeys(value))
-
-    def amounts(self, key: str, kinds: Sequence[str], least: int = 1) -> dict[str, int]:
-        inner = _Table(self.task, f"{self.where}.{key}", self.table.get(key, {}))
-        self._known(key, inner.table, kinds)
-        return {kind: inner.whole(kind, least=least, most=UNLIMITED) for kind in inner.table}
-
-    def numbers(self, key: str, kinds: Sequence[str]) -> dict[str, float]:
-        inner = _Table(self.task, f"{self.where}.{key}", self.table.get(key, {}))
-        self._known(key, inner.table, kinds)
-        return {kind: inner.number(kind, 0.0) for kind in inner.table}
-
-    def span(self, key: str) -> tuple[int, int]:
-        value: Any = self.table.get(key, 1)
-        ends: list[Any] = (
-            list(value) if isinstance(value, Sequence) and len(value) == 2 else [value, value]
-        )
-        whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)
-        if not whole or not 1 <= ends[0] <= ends[1] <= MOST_UNITS:
-            allowed = f"a number or [least, most] within 1..{MOST_UNITS}"
-            raise self.fault(key, f"must be {allowed}; given {value!r}")
-        return ends[0], ends[1]
-
-    def cells(self, key: str, shape: tuple[int, int]) -> tuple[Cell, ...]:
-        value = self.table.get(key, ())
-        good = isinstance(value, Sequence) and all(
-            isinstance(cell, Sequence)
-            and len(cell) == 2
-            and all(
-                isinstance(at, int) and 0 <= at < end for at, end in zip(cell, shape, strict=True)
-            )
-            for cell in value
-        )
-        if not good:
-            raise self.fault(
-                key,
-                f"must list cells [row, column] within {shape[0]} x {shape[1]}; given {value!r}",
-            )
-        return tuple((cell[0], cell[1]) for cell in value)
-
-    def _known(self, key: str, given: Any, kinds: Sequence[str]) -> None:
-        for kind in given:
-            if kind not in kinds:
-                raise self.fault(
-                    key, f"names {kind!r}, which is no resource; there are {', '.join(kinds)}"
-                )
+def _fault(task: str, place: str, says: str) -> BadTask:
+    return BadTask(f"{task}: `{place}` {says}.")
 
 
 def _checked(name: str, raw: Mapping[str, Any]) -> Task:
-    table = _Table(name, "", raw)
-    table.only(
-        *("world", "summary", "rows", "cols", "blocks", "map", "sight", "horizon"),
-        *("resources", "events", "jobs", "hunger", "reference"),
-    )
-    rows, cols, blocks = _land(table)
-    kinds = tuple(table.inner("resources"))
-    if not 1 <= len(kinds) <= MOST_KINDS:
-        raise table.fault("resources", f"must name 1 to {MOST_KINDS} kinds; given {len(kinds)}")
-    for kind in kinds:
-        if kind in TAKEN_NAMES:
-            says = f"cannot be called so; taken names are {', '.join(TAKEN_NAMES)}"
-            raise table.fault(f"resources.{kind}", says)
-    events = len(table.inner("events"))
-    if events > MOST_EVENTS:
-        raise table.fault("events", f"must name at most {MOST_EVENTS} events; given {events}")
-    jobs = {name: _job(entry, kinds, (rows, cols)) for name, entry in table.inner("jobs").items()}
-    if not jobs:
-        raise table.fault("jobs", "must name at least one job")
-    made = Task(
-        name=name,
-        summary=str(raw.get("summary", name)),
-        rows=rows,
-        cols=cols,
-        blocks=blocks,
-        sight=table.whole("sight", least=1),
-        horizon=table.whole("horizon", least=1),
-        resources={
-            kind: _resource(entry, kinds, (rows, cols))
-            for kind, entry in table.inner("resources").items()
-        },
-        events={
-            event: _event(entry, kinds, (rows, cols))
-            for event, entry in table.inner("events").items()
-        },
-        jobs=jobs,
-        hunger=_hunger(_Table(name, "hunger", raw["hunger"]), kinds) if "hunger" in raw else None,
-        reference=_reference(table, jobs, kinds, (rows, cols)),
-    )
-    _fits(table, made)
+    """The task that a table describes, or what is wrong with the first entry that is."""
+    unknown = next((key for key in raw if key not in ENTRIES), None)
+    if unknown is not None:
+        raise _fault(name, unknown, f"is no entry; known here are {', '.join(ENTRIES)}")
+    table = {"events": {}, "jobs": {}, "resources": {}, "summary": name, **_on_land(name, raw)}
+    table |= {"name": name, "summary": str(table["summary"])}
+    table.pop("world", None)
+    for part, count in (("resources", "piles"), ("events", "places")):
+        table[part] = _counted(table[part], count)
+    try:
+        made = TypeAdapter(Task).validate_python(table)
+    except ValidationError as error:
+        raise _first_fault(name, error) from None
+    for place, says in _misfits(made):
+        raise _fault(name, place, says)
     return made
 
 
-def _land(table: _Table) -> tuple[int, int, int | tuple[Cell, ...]]:
-    if "map" not in table.table:
-        rows, cols = table.whole("rows", least=1), table.whole("cols", least=1)
-        return rows, cols, table.whole("blocks", 0)
+def _counted(part: Any, count: str) -> Any:
+    """Entries that tell cells but not how many there are have as many as cells."""
+    if not isinstance(part, Mapping):
+        return part
+    return {
+        name: {count: len(entry["at"]), **entry}
+        if isinstance(entry, Mapping) and _is_list(entry.get("at"))
+        else entry
+        for name, entry in part.items()
+    }
+
+
+def _first_fault(task: str, error: ValidationError) -> BadTask:
+    """What pydantic found first, in the words of a task."""
+    first = error.errors(include_url=False)[0]
+    place = [str(part) for part in first["loc"] if "[" not in str(part)]  # no validators
+    told = {
+        "missing": "is missing",
+        "entry": first["msg"],
+        "unexpected_keyword_argument": f"is no entry; known here are {_known(place)}",
+    }
+    tables = f"must be a table of entries; given {first['input']!r}"
+    return _fault(task, ".".join(place), told.get(first["type"], tables))
+
+
+def _known(place: list[str]) -> str:
+    """The entries of the part of a task that a place is in."""
+    kind = PARTS.get(place[0], Reference if len(place) == 2 else OtherJob)
+    return ", ".join(entry.name for entry in fields(kind))
+
+
+def _on_land(task: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with rows, cols and blocks in place of a map."""
+    if "map" not in raw:
+        return {"blocks": 0, **raw}
     for key in ("rows", "cols", "blocks"):
-        if key in table.table:
-            raise table.fault(key, "is already told by `map`; leave one of them out")
-    text = table.table["map"]
+        if key in raw:
+            raise _fault(task, key, "is already told by `map`; leave one of them out")
+    text = raw["map"]
     lines = text.split() if isinstance(text, str) else []
     glyphs = sorted({glyph for line in lines for glyph in line} - {BLOCK, OPEN})
     if len({len(line) for line in lines}) != 1 or glyphs:
         allowed = f"equally long lines of {OPEN!r} and {BLOCK!r} (blocks)"
-        raise table.fault("map", f"must be {allowed}; given {text!r}")
+        raise _fault(task, "map", f"must be {allowed}; given {text!r}")
     drawing = np.array([list(line) for line in lines])
     blocks = tuple((int(row), int(col)) for row, col in np.argwhere(drawing == BLOCK))
-    return *drawing.shape, blocks
+    rows, cols = drawing.shape
+    rest = {key: value for key, value in raw.items() if key != "map"}
+    return {**rest, "rows": rows, "cols": cols, "blocks": blocks}
 
 
-def _resource(entry: _Table, kinds: Sequence[str], shape: tuple[int, int]) -> Resource:
-    entry.only("worth", "needs", "piles", "units", "at")
-    at = entry.cells("at", shape)
-    return Resource(
-        worth=entry.number("worth", 0.0),
-        needs=entry.names("needs", kinds),
-        piles=_at_least_as_many(entry, "piles", at),
-        units=entry.span("units"),
-        at=at,
-    )
+def _misfits(task: Task) -> Iterator[tuple[str, str]]:
+    """Where entries do not fit one another, and why."""
+    if not 1 <= len(task.kinds) <= MOST_KINDS:
+        yield "resources", f"must name 1 to {MOST_KINDS} kinds; given {len(task.kinds)}"
+    for kind in set(task.kinds) & set(TAKEN_NAMES):
+        taken = f"cannot be called so; taken names are {', '.join(TAKEN_NAMES)}"
+        yield f"resources.{kind}", taken
+    if len(task.events) > MOST_EVENTS:
+        yield "events", f"must name at most {MOST_EVENTS} events; given {len(task.events)}"
+    if not task.jobs:
+        yield "jobs", "must name at least one job"
+    yield from _unknown_names(task)
+    for name, event in task.events.items():
+        for key in ("takes", "gives"):
+            if not getattr(event, key):
+                there = ", ".join(task.kinds)
+                yield f"events.{name}.{key}", f"must name resources; there are {there}"
+    for name, job in task.jobs.items():
+        if len(job.at) > job.players:
+            much = f"places {len(job.at)} players, and the job has {job.players}"
+            yield f"jobs.{name}.at", much
+        for kind, amount in job.holds.items():
+            if amount > job.capacity.get(kind, UNLIMITED):
+                yield f"jobs.{name}.holds.{kind}", "is more than the capacity of the job"
+    yield from _misplaced(task)
 
 
-def _event(entry: _Table, kinds: Sequence[str], shape: tuple[int, int]) -> Happening:
-    entry.only("takes", "gives", "needs", "places", "at")
-    at = entry.cells("at", shape)
-    takes, gives = entry.amounts("takes", kinds), entry.amounts("gives", kinds)
-    for key, goods in (("takes", takes), ("gives", gives)):
-        if not goods:
-            raise entry.fault(key, f"must name resources; there are {', '.join(kinds)}")
-    return Happening(
-        takes=takes,
-        gives=gives,
-        needs=entry.names("needs", kinds),
-        places=_at_least_as_many(entry, "places", at),
-        at=at,
-    )
+def _unknown_names(task: Task) -> Iterator[tuple[str, str]]:
+    """Names of resources and jobs that the task does not have."""
+    for name in task.reference.jobs:
+        if name not in task.jobs:
+            yield f"reference.jobs.{name}", f"is no job; there are {', '.join(task.jobs)}"
+    parts = {
+        **{f"resources.{name}": part for name, part in task.resources.items()},
+        **{f"events.{name}": part for name, part in task.events.items()},
+        **{f"jobs.{name}": part for name, part in task.jobs.items()},
+        **{f"reference.jobs.{name}": part for name, part in task.reference.jobs.items()},
+        "hunger": task.hunger,
+    }
+    there = ", ".join(task.kinds)
+    for place, part in parts.items():
+        for key in NAMING:
+            for kind in getattr(part, key, None) or ():
+                if kind not in task.kinds:
+                    says = f"names {kind!r}, which is no resource; there are {there}"
+                    yield f"{place}.{key}", says
 
 
-def _job(entry: _Table, kinds: Sequence[str], shape: tuple[int, int]) -> Job:
-    entry.only("players", "capacity", "preference", "holds", "at")
-    job = Job(
-        players=entry.whole("players", 1, least=1),
-        capacity=entry.amounts("capacity", kinds, least=0),
-        preference=entry.numbers("preference", kinds),
-        holds=entry.amounts("holds", kinds),
-        at=entry.cells("at", shape),
-    )
-    if len(job.at) > job.players:
-        raise entry.fault("at", f"places {len(job.at)} players, and the job has {job.players}")
-    for kind, amount in job.holds.items():
-        if amount > job.capacity.get(kind, UNLIMITED):
-            raise entry.fault(f"holds.{kind}", "is more than the capacity of the job")
-    return job
-
-
-def _hunger(entry: _Table, kinds: Sequence[str]) -> Hunger:
-    entry.only("energy", "foods", "beasts", "bite", "guards")
-    return Hunger(
-        energy=entry.whole("energy", 100, least=1, most=UNLIMITED),
-        foods=entry.amounts("foods", kinds),
-        beasts=entry.whole("beasts", 0),
-        bite=entry.whole("bite", 0, most=UNLIMITED),
-        guards=entry.names("guards", kinds),
-    )
-
-
-def _reference(
-    table: _Table, jobs: Mapping[str, Job], kinds: Sequence[str], shape: tuple[int, int]
-) -> Mapping[str, Any]:
-    """What the reference code says otherwise about jobs; only what is given there is changed."""
-    raw = _Table(table.task, "reference", table.table.get("reference", {}))
-    raw.only("jobs")
-    changed: dict[str, dict[str, Any]] = {}
-    for name, entry in raw.inner("jobs").items():
-        if name not in jobs:
-            raise raw.fault(f"jobs.{name}", f"is no job; there are {', '.join(jobs)}")
-        entry.only("capacity", "preference")
-        job = _job(entry, kinds, shape)
-        changed[name] = {key: getattr(job, key) for key in entry.table}
-    return {"jobs": changed} if changed else {}
-
-
-def _at_least_as_many(entry: _Table, key: str, at: tuple[Cell, ...]) -> int:
-    """The number given, or as many as have a place; those beyond the placed ones are drawn."""
-    many = entry.whole(key, len(at))
-    if many < len(at):
-        raise entry.fault("at", f"lists {len(at)} cells, and `{key}` is {many}")
-    return many
-
-
-def _fits(table: _Table, task: Task) -> None:
-    """Whether everything finds a place of its own."""
+def _misplaced(task: Task) -> Iterator[tuple[str, str]]:
+    """What finds no place of its own."""
     blocks = task.blocks if isinstance(task.blocks, int) else len(task.blocks)
     open_cells = task.rows * task.cols - blocks
     for what, entry, many in (
@@ -433,25 +413,29 @@ def _fits(table: _Table, task: Task) -> None:
         ("beasts", "hunger", task.hunger.beasts if task.hunger else 0),
     ):
         if many > open_cells:
-            raise table.fault(entry, f"has {many} {what} for {open_cells} open cells")
+            yield entry, f"has {many} {what} for {open_cells} open cells"
     walls = set() if isinstance(task.blocks, int) else set(task.blocks)
     given: set[Cell] = set()
-    for entry, parts in (
-        ("resources", task.resources),
-        ("events", task.events),
-        ("jobs", task.jobs),
+    for entry, parts, count in (
+        ("resources", task.resources, "piles"),
+        ("events", task.events, "places"),
+        ("jobs", task.jobs, "players"),
     ):
         taken: dict[Cell, str] = {}
         for name, part in parts.items():
+            place = f"{entry}.{name}.at"
+            if len(part.at) > getattr(part, count):
+                yield place, f"lists {len(part.at)} cells, and `{count}` is {getattr(part, count)}"
             for cell in part.at:
+                if not (0 <= cell[0] < task.rows and 0 <= cell[1] < task.cols):
+                    within = f"cells [row, column] within {task.rows} x {task.cols}"
+                    yield place, f"must list {within}; given {list(cell)}"
                 if cell in walls:
-                    raise table.fault(f"{entry}.{name}.at", f"puts something on the block {cell}")
+                    yield place, f"puts something on the block {cell}"
                 if cell in taken:
-                    raise table.fault(
-                        f"{entry}.{name}.at", f"uses {cell}, which {taken[cell]} has already"
-                    )
+                    yield place, f"uses {cell}, which {taken[cell]} has already"
                 taken[cell] = name
         given |= taken.keys()
     if isinstance(task.blocks, int) and task.blocks + len(given) > task.rows * task.cols:
         room = f"{len(given)} of the {task.rows * task.cols} cells are given to other things"
-        raise table.fault("blocks", f"has {task.blocks} blocks, and {room}")
+        yield "blocks", f"has {task.blocks} blocks, and {room}"

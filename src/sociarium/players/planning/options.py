@@ -57,7 +57,7 @@ class Options(Environment[OptionsState, Any]):
         inner = (lambda state: state.world), (lambda params: params)
         self.facets = tuple(facet.around(*inner) for facet in world.facets)
 
-    def params(self, **changes: Any) -> Any:
+    def params(self, **changes: object) -> Any:
         """The world's numbers, with some of them changed by name."""
         return self.world.params(**changes)
 
