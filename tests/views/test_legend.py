@@ -62,6 +62,7 @@ def test_a_gain_is_written_above_the_cell_where_it_was_made(points):
     [
         ("script:cooperator?social=signer", "cooperator"),
         ("policy:runs/ppo-common?seed=1", "policy ppo-common"),
+        ("policy:runs/coins-svo_22.5/", "policy coins-svo_22.5"),
         ("agent:minds/guest.py:Guest", "agent Guest"),
         ("random", "random"),
     ],

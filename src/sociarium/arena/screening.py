@@ -149,7 +149,7 @@ def heading(env: Environment[Any, Any]) -> str:
 def label(seat: str) -> str:
     """Who sits there, in a word or two: `cooperator`, `policy ppo-common`, `random`."""
     kind, _, reference = seat.partition("?")[0].partition(":")
-    name = Path(re.split("[:/]", reference)[-1]).stem
+    name = re.split("[:/]", reference.rstrip("/"))[-1]
     return name if kind == "script" else f"{kind} {name}".strip()
 
 
