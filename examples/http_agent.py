@@ -10,16 +10,20 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+def decide(percept):
+    row, col = percept["home"]
+    ahead = percept["view"]["ground"][row - 1][col]
+    action = "turn right" if ahead in ("wall", "nothing") else "forward"
+    return {"action": action if action in percept["legal"] else "stay"}
+
+
 class Agent(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        percept = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        ahead = percept["view"]["ground"][percept["home"][0] - 1][percept["home"][1]]
-        action = "turn right" if ahead in ("wall", "nothing") else "forward"
-        if action not in percept["actions"]:
-            action = "stay"
-        answer = json.dumps({"action": action}).encode()
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        decisions = {percept["seat"]: decide(percept) for percept in question["percepts"]}
+        answer = json.dumps({"decisions": decisions}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))

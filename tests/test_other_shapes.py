@@ -23,11 +23,11 @@ from sociarium.charters.open import Open
 from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.conformance import examine
+from sociarium.core.decision import Decision
 from sociarium.core.errors import BadArgument, MissingFacet
 from sociarium.core.facets import Board, Hidden, Places
 from sociarium.learning import preferences
 from sociarium.learning.ppo import PpoConfig, PpoTrainer
-from sociarium.players.decision import Decision
 from sociarium.players.roster import Seat
 from sociarium.views import film, pixels, terminal
 from tests.toys.plaza import Plaza
@@ -62,7 +62,7 @@ class Waiter:
             return Decision(action="stay")
         skills = {offer.name: offer for offer in percept.skills}
         if "go" in skills:
-            hand = HANDS[int(percept.view.own[0])]
+            hand = HANDS[percept.own["hands"]]
             wanted = {"nothing": "pantry", "leaf": "kettle", "tea": "counter"}[hand]
             return Decision(skill="go", thing=wanted)
         if "collect" in skills:

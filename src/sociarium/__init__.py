@@ -18,19 +18,23 @@ if TYPE_CHECKING:
     from sociarium.arena.replay import Replay as Replay
     from sociarium.arena.rollout import rollout as rollout
     from sociarium.arena.screening import save_film as save_film
+    from sociarium.arena.session import Session as Session
     from sociarium.catalogue import make as make
     from sociarium.charters.society import Society as Society
     from sociarium.core.actions import find_action as find_action
     from sociarium.core.conformance import check as check
+    from sociarium.core.decision import Decision as Decision
     from sociarium.core.environment import Environment as Environment
     from sociarium.core.environment import Transition as Transition
     from sociarium.core.environment import View as View
     from sociarium.core.episode import Episode as Episode
+    from sociarium.core.percept import Percept as Percept
     from sociarium.core.random import key as key
     from sociarium.evaluation.measures import evaluate as evaluate
     from sociarium.evaluation.schelling import schelling as schelling
     from sociarium.machine import configure as configure
     from sociarium.players.policy import load_policy as load_policy
+    from sociarium.players.protocol import HostPlayer as HostPlayer
     from sociarium.players.protocol import PurePlayer as PurePlayer
     from sociarium.players.roster import script as script
     from sociarium.runs import Run as Run
@@ -56,6 +60,10 @@ _HOMES = {
     "View": "sociarium.core.environment",
     "Transition": "sociarium.core.environment",
     "Episode": "sociarium.core.episode",
+    "Session": "sociarium.arena.session",
+    "Percept": "sociarium.core.percept",
+    "Decision": "sociarium.core.decision",
+    "HostPlayer": "sociarium.players.protocol",
     "PurePlayer": "sociarium.players.protocol",
     "load_policy": "sociarium.players.policy",
     "save_film": "sociarium.arena.screening",
@@ -63,13 +71,17 @@ _HOMES = {
     "find_action": "sociarium.core.actions",
 }
 __all__ = [
+    "Decision",
     "Environment",
     "Episode",
+    "HostPlayer",
     "Lanes",
     "Match",
+    "Percept",
     "PurePlayer",
     "Replay",
     "Run",
+    "Session",
     "Society",
     "Transition",
     "View",

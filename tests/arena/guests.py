@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from sociarium.players.decision import Decision, Propose, Say, Vote
+from sociarium.core.decision import Decision, Propose, Say, Vote
 
 MOVES = ("forward", "turn left", "step right", "back", "stay", "turn right")
 
@@ -26,7 +26,7 @@ class Walker:
     async def decide(self, percept, deadline):
         await asyncio.sleep(self.pause * self.random.random())
         self.count += 1
-        self.heard += 31 * len(percept.messages) + 7 * len(percept.events) + int(percept.score)
+        self.heard += 31 * len(percept.messages) + 7 * len(percept.events) + int(percept.score or 0)
         move = MOVES[(self.count * 5 + self.seed + self.heard) % len(MOVES)]
         return Decision(action=move, **self.writes(percept))
 
@@ -111,11 +111,12 @@ class Dead(Walker):
         raise RuntimeError("dead\x1b[31m")
 
 
-class Hasty(Walker):
-    """Answers at once instead of being awaited."""
+class Plain(Walker):
+    """Answers without being awaited, and takes its time."""
 
     def decide(self, percept, deadline):
-        return Decision(action="forward")
+        time.sleep(self.pause)
+        return "forward"
 
 
 class Liar(Walker):
@@ -126,8 +127,8 @@ class Liar(Walker):
             Decision(skill="conquer"),
             Decision(skill="go_to"),
             Decision(action="stay", sign=3),
-            {"action": "stay"},
-            None,
+            7,
+            {"run": "rm -rf"},
         )[self.count % 6]
 
 
@@ -137,7 +138,8 @@ class Server(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert question["protocol"] == 2 and len(question["percepts"]) == 1
         answer = {
             "/good": b'{"action": "forward"}',
             "/plain": b'{"action": "forward"}',

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sociarium
-from sociarium.arena.match_folder import DECISIONS, EPISODE, SNAPSHOTS, TIMING, MatchFolder, Terms
+from sociarium.arena.match_folder import DECISIONS, EPISODE, MEMORY, TIMING, MatchFolder, Terms
 from sociarium.arena.replay import Replay, world_of
 from sociarium.cli.match import MatchCommand, players
 from sociarium.core import record
+from sociarium.core.decision import BadAnswer, Decision, Say, parse_reply
 from sociarium.core.errors import BadArgument, CannotRead, FolderInUse
+from sociarium.core.frames import FrameFile
 from sociarium.core.patches import MOST_SEATS, NewPlayer
 from sociarium.players import agents
-from sociarium.players.decision import Decision, Say
 
 GUESTS = Path(__file__).parent / "guests.py"
 COINS = sociarium.make("coins")
@@ -28,9 +29,9 @@ def on_progress(played, steps):
     pass
 
 
-def play(folder, seats="random*2", steps=20, until=None, ends=()):
+def play(folder, seats="random*2", steps=20, until=None, **more):
     """A match in a folder; played to a step, and then left."""
-    terms, one = Terms(steps=steps, ends=ends), MatchFolder(folder)
+    terms, one = Terms(steps=steps, **more), MatchFolder(folder)
     match = terms.match(COINS, seats, 0, on_progress, one)
     one.begin(match, "coins", seats, 0, terms)
     if until is not None:
@@ -98,11 +99,16 @@ def test_answers_to_steps_that_are_played_again_are_not_told_twice(guests, tmp_p
     assert [row["asked"] for row in rows(left)] == list(range(20))
 
 
-def test_only_the_newest_memory_is_kept_between_the_hundreds(guests, tmp_path, monkeypatch):
-    monkeypatch.setattr("sociarium.arena.match.SAVED_AFTER", 0.0)
+def test_what_agents_remember_is_known_at_every_step(guests, tmp_path):
     run = play(tmp_path / "run", guests)
-    kept = sorted(file.name for file in (run.path / SNAPSHOTS).iterdir())
-    assert kept == ["step-00000000.json", "step-00000020.json"]
+    told = [json.loads(frame) for frame in FrameFile(run.path / MEMORY).frames()]
+    assert [frame["step"] for frame in told] == list(range(1, 21))
+    assert [frame["minds"]["0"]["count"] for frame in told] == list(range(1, 21))
+    for at in (0, 7, 20):
+        fork = MatchFolder(tmp_path / f"fork-{at}")
+        match = run.forked(fork, at, {1: "idle"}, 22, on_progress, True)
+        assert match.hosts[0].mind.player.player.count == at
+        fork.close()
 
 
 def test_nothing_that_a_folder_names_is_called_without_trust(guests, tmp_path):
@@ -153,9 +159,25 @@ def test_who_is_given_away_is_not_called_and_need_not_be_remembered(guests, tmp_
 
 
 def test_who_stays_must_be_remembered(guests, tmp_path):
-    run = play(tmp_path / "run", guests)
-    with pytest.raises(CannotRead, match=r"\[0, 20\], not at 5"):
+    run = play(tmp_path / "run", guests, snapshot_every=10)
+    with pytest.raises(CannotRead, match="every 10 steps, not at 5"):
         run.forked(MatchFolder(tmp_path / "fork"), 5, {1: "idle"}, None, on_progress, True)
+    run.forked(MatchFolder(tmp_path / "other"), 10, {1: "idle"}, None, on_progress, True)
+
+
+def test_a_newcomer_of_one_kind_can_keep_the_memory_of_the_one_before(guests, tmp_path):
+    run = play(tmp_path / "run", guests)
+    changed = {0: "agent:guests.py:Seated?deadline=9"}
+    fresh = run.forked(MatchFolder(tmp_path / "a"), 8, changed, None, on_progress, True)
+    assert fresh.hosts[0].mind.player.player.count == 0
+    to = MatchFolder(tmp_path / "b")
+    kept = run.forked(to, 8, changed, None, on_progress, True, keep_memory=True)
+    assert kept.hosts[0].mind.player.player.count == 8
+    assert np.array_equal(kept.run().actions, run.record().actions)
+    assert to.record().page.patches[0].keeps_memory
+    with pytest.raises(BadArgument, match="of one kind"):
+        other = MatchFolder(tmp_path / "c")
+        run.forked(other, 8, {0: "idle"}, None, on_progress, True, keep_memory=True)
 
 
 def test_a_fork_that_seats_an_agent_goes_on(guests, tmp_path):
@@ -165,7 +187,7 @@ def test_a_fork_that_seats_an_agent_goes_on(guests, tmp_path):
     match.on_progress = lambda played, steps: played >= 12 and match.stop()
     match.run()
     again = fork.resumed(on_progress, True, {})
-    assert again.step == 12 and again.guests[0].decisions > 0
+    assert again.step == 12 and again.hosts[0].decisions > 0
     kept = again.run()
     assert len(kept) == 20 and Replay(COINS, kept).verify()
     with pytest.raises(BadArgument, match="--trust"):
@@ -185,7 +207,7 @@ def test_a_player_that_moved_can_be_found(guests, tmp_path):
 
 def test_damaged_folders_are_refused(guests, tmp_path):
     run = play(tmp_path / "run", guests, until=8)
-    (run.path / SNAPSHOTS / "step-00000008.json").write_text("{")
+    FrameFile(run.path / MEMORY).append([b"{"])
     with pytest.raises(CannotRead, match="damaged"):
         run.resumed(on_progress, True, {})
     for wrong in ("[]", "{}", '{"config": 3}', '{"config": {"clock": "lockstep"}}'):
@@ -258,7 +280,7 @@ def test_a_film_has_a_weight_and_can_be_thinned(tmp_path):
 def test_addresses_with_secrets_are_refused_without_repeating_them():
     for ref, options in (("http://u:SECRET@h/x", {"x": "1"}), ("http://h/x", {"token": "SECRET"})):
         with pytest.raises(BadArgument) as refused:
-            agents.agent(ref, COINS, 0, **options)
+            agents.make_agent(ref, COINS, (0,), **options)
         assert "SECRET" not in str(refused.value)
 
 
@@ -270,9 +292,9 @@ def test_classes_in_files_may_be_dataclasses(tmp_path):
         "    async def decide(self, percept, deadline): ...\n"
         "    def snapshot(self): ...\n    def restore(self, snapshot): ...\n"
     )
-    assert agents.agent(f"{file}:Polite", COINS, 1, bows="low").bows == "low"
+    assert agents.make_agent(f"{file}:Polite", COINS, (1,), bows="low").player.bows == "low"
     with pytest.raises(BadArgument, match="seat 1"):
-        agents.agent(f"{file}:Polite", COINS, 1, curtsies="3")
+        agents.make_agent(f"{file}:Polite", COINS, (1,), curtsies="3")
 
 
 @given(
@@ -291,8 +313,8 @@ def test_whatever_is_a_decision_can_be_written(text, to, fine, number):
     }
     for part, given_part in raw.items():
         try:
-            decision = agents.parse_answer(json.dumps({part: given_part}).encode())
-        except agents.BadAnswer:
+            reply = parse_reply(json.dumps({part: given_part}).encode(), [3])
+        except BadAnswer:
             continue
-        assert len(decision.writes(0, 0, 0)) == 1
+        assert len(reply.decisions[3].writes(0, 0, 0)) == 1
     assert Decision(say=Say(text="hello", to=MOST_SEATS - 1)).writes(0, 0, 0)

@@ -1,5 +1,7 @@
 """A record that was tampered with is found out, as far as it can be."""
 
+import asyncio
+
 import jax
 import numpy as np
 import pytest
@@ -94,8 +96,7 @@ def test_a_player_that_is_not_here_is_taken_at_its_word(pure):
 
 def test_a_fork_is_checked_on_both_sides_of_the_change():
     match = Match(MEADOW, "random idle random", steps=20, marked=7)
-    while match.step < 10:
-        match._step_many(10 - match.step)
-    match.reseat(1, "random")
+    asyncio.run(match.play(10))
+    match.session.reseat(1, "random")
     verdict = Replay(MEADOW, match.run()).verify()
     assert verdict and verdict.seats == ((PLAYED,), (PLAYED, PLAYED), (PLAYED,))

@@ -18,6 +18,7 @@ import pytest
 
 from sociarium.cli.main import main
 from sociarium.core import record
+from sociarium.core.frames import FrameFile
 from sociarium.learning.training import Training
 from tests.arena.guests import serving
 from tests.learning.runs import small
@@ -133,9 +134,9 @@ def test_a_fork_shares_its_past(played, tmp_path):
 
 
 def _begun(run):
-    """Whether a match has been saved after its start."""
-    manifest = run / "manifest.json"
-    return manifest.exists() and json.loads(manifest.read_text()).get("steps", 0) > 0
+    """Whether a match has played some steps."""
+    log = run / "play.log"
+    return (run / "manifest.json").exists() and len(FrameFile(log).frames()) > 3
 
 
 def test_a_match_that_is_stopped_goes_on(played, tmp_path):

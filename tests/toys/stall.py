@@ -85,7 +85,7 @@ class Stall(Environment[State, Params]):
         )
         self.facets = (
             Places(PLACES, lambda state: state.at, busy=self.working),
-            Hidden(("brewing",), self.draw),
+            Hidden(("brewing",), self.draw, {"brewing": (2, 5)}),
             Cooperation("teas served", ("served",), ()),
             Bench(0),
         )

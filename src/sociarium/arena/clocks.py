@@ -1,4 +1,4 @@
-"""Three ways in which time passes for players outside: by turns, in lockstep, in real time."""
+"""Three ways in which time passes for host players: by turns, in lockstep, in real time."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,27 +6,43 @@ from sociarium.core.errors import BadArgument, UnknownName
 
 
 class Clock:
-    """Lockstep: everybody moves in every step, and the world waits for all who are asked."""
+    """Lockstep: everybody moves in every step, and the world waits for all who are asked.
+
+    The seats of `leaders` are asked first; the others are told what they chose.
+    """
 
     waits = True  # the world, for answers
 
-    def __init__(self) -> None:
+    def __init__(self, leaders: Sequence[int] = ()) -> None:
         self.rounds = 0  # how often everybody had its turn
         self.seats: list[int] = []
+        self.leaders = tuple(sorted(set(leaders)))
 
     def __str__(self) -> str:
-        return "lockstep"
+        led = ",".join(map(str, self.leaders))
+        return f"lockstep:leaders={led}" if led else "lockstep"
 
     def begin(self, seats: Sequence[int]) -> None:
-        """These are the seats of players outside, from now on."""
+        """These are the seats of host players, from now on."""
+        if strangers := sorted(set(self.leaders) - set(seats)):
+            raise BadArgument(
+                f"leaders are seats of host players ({', '.join(map(str, seats)) or 'none here'}); "
+                f"given {', '.join(map(str, strangers))}"
+            )
         self.seats = list(seats)
 
     def asks(self, free: Collection[int], able: Collection[int]) -> list[int]:
         """Who is asked now: all who pursue nothing (`free`) and may do something (`able`)."""
         return [seat for seat in self.seats if seat in free and seat in able]
 
+    def phases(self, asked: Sequence[int]) -> list[list[int]]:
+        """Those who are asked, by turns of asking: leaders first, if any are among them."""
+        leading = [seat for seat in asked if seat in self.leaders]
+        following = [seat for seat in asked if seat not in self.leaders]
+        return [phase for phase in (leading, following) if phase]
+
     def moves(self) -> list[int]:
-        """Which seats of players outside move in the coming step."""
+        """Which seats of host players move in the coming step."""
         return self.seats
 
     def others_move(self, step: int) -> bool:
@@ -54,7 +70,7 @@ class Realtime(Clock):
 
 
 class Turns(Clock):
-    """One player outside after another, in seat order, each for a whole skill; the rest stand.
+    """One host player after another, in seat order, each for a whole skill; the rest stand.
 
     The pure players move only in every `bot_period`-th step.
     """
@@ -108,7 +124,10 @@ NAMES = ("lockstep", "turns", "realtime")
 
 
 def clock(text: str) -> Clock:
-    """From words: `lockstep`, `turns`, `turns:3` (a bot period), `realtime:0.5` (a tick)."""
+    """From words: `lockstep`, `turns`, `turns:3` (a bot period), `realtime:0.5` (a tick).
+
+    `lockstep:leaders=0,2` asks the players in these seats before all others.
+    """
     name, _, number = text.partition(":")
     if name not in NAMES:
         raise UnknownName("clock", name, NAMES)
@@ -119,6 +138,10 @@ def clock(text: str) -> Clock:
             return Realtime(float(number)) if number else Realtime()
     except ValueError:
         raise BadArgument(f"{number!r} is no number for the clock {name}") from None
-    if number:
-        raise BadArgument(f"lockstep has no number; given {number!r}")
-    return Clock()
+    word, _, seats = number.partition("=")
+    numbers = seats.split(",")
+    if number and (word != "leaders" or not all(map(str.isdigit, numbers))):
+        raise BadArgument(
+            f"lockstep has no number but leaders, as in lockstep:leaders=0,2; given {number!r}"
+        )
+    return Clock([int(seat) for seat in numbers] if number else ())

@@ -1,12 +1,15 @@
 """The folder of a match: what was asked for, what was played, and where it can be taken up again.
 
-`manifest.json` says what the match is; `play.episode` is its record; `decisions.jsonl` has every
-answer of players outside and `timing.jsonl` how long it took; `snapshots` hold what they remembered
-at some steps; `world.toml` describes the world, where it is one of your own.
+`manifest.json` says what the match is; `play.log` has a frame for each step, written before the
+step is told to anybody; `play.episode` is the record, once the match is over or stopped;
+`decisions.jsonl` has every answer of host players and `timing.jsonl` how long it took;
+`memory.log` what they remembered; `minds` what they keep for themselves; `world.toml` describes the
+world, where it is one of your own.
 """
 
 import dataclasses
 import json
+import logging
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,37 +18,50 @@ from types import MappingProxyType
 from typing import Any
 
 from sociarium.arena import clocks, ends
-from sociarium.arena.guests import DEADLINE, Absent
-from sociarium.arena.match import SAVED, Match
+from sociarium.arena.host_seats import DEADLINE
+from sociarium.arena.match import Match
 from sociarium.arena.past import cut
+from sociarium.arena.recording import Recorder, payloads_of, record_of
 from sociarium.arena.replay import world_of
+from sociarium.arena.resuming import retrace
+from sociarium.arena.session import Session
 from sociarium.core import disk, record
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.frames import FrameFile
 from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
 from sociarium.core.patches import NewPlayer
+from sociarium.core.percept_builder import Disclosure, Telling
 from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.players import roster
-from sociarium.players.protocol import HostPlayer
-from sociarium.players.roster import Seat
+from sociarium.players.protocol import Absent
+from sociarium.players.roster import Seat, kinds
 from sociarium.views.progress import OnProgress
 
-EPISODE, DECISIONS, TIMING, SNAPSHOTS = (
+log = logging.getLogger(__name__)
+
+EPISODE, LOG, MEMORY, DECISIONS, TIMING = (
     "play.episode",
+    "play.log",
+    "memory.log",
     "decisions.jsonl",
     "timing.jsonl",
-    "snapshots",
 )
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is agreed before a match: how time passes, when it ends, how long anybody may think."""
+    """What is agreed before a match: how time passes, when it ends, what host players are told."""
 
     clock: str = "lockstep"
     ends: tuple[str, ...] = ()
     steps: int | None = None
     deadline: float = DEADLINE
+    knowledge: Disclosure = "none"  # of hidden recipes
+    tell: tuple[Telling, ...] = ()  # beyond the view
+    snapshot_every: int = 1  # steps
+    lane: int = 0
+    number: int = 0  # of the episode in its lane
 
     def match(
         self,
@@ -54,31 +70,35 @@ class Terms:
         seed: int,
         on_progress: OnProgress,
         folder: "MatchFolder | None" = None,
-        guests: Mapping[int, HostPlayer] | None = None,
+        guests: Mapping[int, Any] | None = None,
+        reserve: str = "",
     ) -> Match:
         """A match on these terms, before its first step; a folder keeps it, if there is one."""
         gauges = [spec.name for spec in env.gauge_specs]
+        terms = {name: value for name, value in vars(self).items() if name not in ("clock", "ends")}
+        kept = {} if folder is None else {"recorder": folder, "folder": folder.path}
         return Match(
             env,
             seats,
             guests=guests,
+            reserve=reserve,
             seed=seed,
             clock=clocks.clock(self.clock),
             ends=[ends.end(text, gauges) for text in self.ends],
-            steps=self.steps,
-            deadline=self.deadline,
             on_progress=on_progress,
-            **({} if folder is None else {"journal": folder.journal, "save": folder.save}),
+            **terms,
+            **kept,
         )
 
 
-class MatchFolder:
+class MatchFolder(Recorder):
     """One match on disk; from its begin or its resumption until `close` nobody else writes here."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._answers: list[bytes] = []  # to be written with the next record
-        self._times: list[bytes] = []
+        self._log, self._memories = FrameFile(path / LOG), FrameFile(path / MEMORY)
+        self._last: dict[str, Any] = {}  # memories that were written down last
+        self._claimed = False
         self._lock = disk.FolderLock(path)
 
     def close(self) -> None:
@@ -90,31 +110,93 @@ class MatchFolder:
     ) -> None:
         """A new match; a folder that holds one already is refused.
 
-        Its record is there before its manifest is, so that a match that can be seen can be resumed.
+        Its log is there before its manifest is, so that a match that can be seen can be resumed.
         """
-        if (self.path / MANIFEST).exists():
-            raise BadArgument(
-                f"{self.path} already holds a match; give another folder, or --resume to go on"
-            )
+        self.claim()
+        task = file_beside(world)
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock.take()
-            task = file_beside(world)
             if task:
                 shutil.copyfile(plain_name(world), self.path / task)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
-        self._keep(match)
+        match.session.begin_record()
+        self.remember(match.step, match.session.memories())
         config = {"world": world, "seats": seats, "seed": seed, **asdict(terms)}
         self._write({**begun(config, [seed]), "forked": plain(forked)})
+
+    def claim(self) -> None:
+        """The folder is this match's from now on; what an earlier try left behind is removed."""
+        if (self.path / MANIFEST).exists():
+            raise BadArgument(
+                f"{self.path} already holds a match; give another folder, or --resume to go on"
+            )
+        if self._claimed:
+            return
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.take()
+            for name in (LOG, MEMORY, DECISIONS, TIMING, EPISODE):
+                (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
+        self._claimed = True
+
+    # What is written down while it is played.
+
+    def append(self, payload: bytes) -> None:
+        """A frame, which outlives this process from now on."""
+        self._log.append([payload])
+
+    def remember(self, step: int, memories: Mapping[str, Any]) -> None:
+        """What has changed in what minds remember."""
+        changed = {key: memory for key, memory in memories.items() if self._changed(key, memory)}
+        if changed:
+            self._memories.append([json.dumps({"step": step, "minds": changed}).encode()])
+            self._last |= changed
+
+    def _changed(self, key: str, memory: Any) -> bool:
+        return key not in self._last or self._last[key] != memory
+
+    def note(
+        self, decisions: Sequence[Mapping[str, Any]], timing: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Answers; how long they took is noted elsewhere, since that is never the same."""
+        for name, rows in ((DECISIONS, decisions), (TIMING, timing)):
+            try:
+                with open(self.path / name, "ab", buffering=0) as file:
+                    file.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+            except OSError as error:
+                raise CannotWrite(self.path / name, error) from error
+
+    def payloads(self) -> Sequence[bytes]:
+        """The header and all frames."""
+        return self._log.frames()
+
+    def finish(self, session: Session) -> None:
+        """The record in one file, and how everybody did."""
+        record.save(self.path / EPISODE, session.record())
+        self._write(
+            {
+                **read_manifest(self.path),
+                "updated": timestamp(),
+                "finished": bool(session.ended),
+                "ended": session.ended,
+                "paused": session.paused,
+                "steps": session.step,
+                "seconds": session.seconds,
+                **results(session),
+            }
+        )
 
     @property
     def terms(self) -> Terms:
         """What was agreed before the match."""
         config = self._config()
+        named = {field.name for field in dataclasses.fields(Terms)}
         try:
-            ends = tuple(str(end) for end in config["ends"])
-            return Terms(str(config["clock"]), ends, config["steps"], float(config["deadline"]))
+            told = {name: config[name] for name in named}
+            lists = {name: tuple(map(str, told[name])) for name in ("ends", "tell")}
+            return Terms(**{**told, **lists, "deadline": float(told["deadline"])})
         except (KeyError, TypeError, ValueError) as error:
             raise CannotRead(f"{self.path} lacks terms of a match ({error})") from error
 
@@ -124,47 +206,9 @@ class MatchFolder:
             raise CannotRead(f"{self.path} is no folder of a match")
         return config
 
-    def journal(self, row: dict[str, Any]) -> None:
-        """Notes a decision; how long it took is noted elsewhere, since that is never the same."""
-        taken = {name: row[name] for name in ("seat", "asked", "landed", "seconds")}
-        answer = {name: value for name, value in row.items() if name != "seconds"}
-        self._answers.append(json.dumps(answer).encode() + b"\n")
-        self._times.append(json.dumps(taken).encode() + b"\n")
-
-    def save(self, match: Match) -> Record:
-        """The record so far, and what players outside remember now."""
-        for name, rows in ((DECISIONS, self._answers), (TIMING, self._times)):
-            if rows:
-                disk.append(self.path / name, b"".join(rows))
-            rows.clear()
-        kept = self._keep(match)
-        for step in self._known():
-            if step % SAVED and step < match.step:
-                self._remembered_at(step).unlink()
-        self._write(
-            {
-                **read_manifest(self.path),
-                "updated": timestamp(),
-                "finished": bool(match.ended),
-                "ended": match.ended,
-                "steps": match.step,
-                **results(match),
-            }
-        )
-        return kept
-
-    def _keep(self, match: Match) -> Record:
-        kept = match.record()
-        if match.guests:
-            file = self._remembered_at(match.step)
-            file.parent.mkdir(exist_ok=True)
-            disk.replace(file, json.dumps(match.snapshot()).encode() + b"\n")
-        record.save(self.path / EPISODE, kept)
-        return kept
-
     def record(self) -> Record:
         """What was played."""
-        return record.load(self.path / EPISODE)
+        return read_record(self.path)
 
     def resumed(self, on_progress: OnProgress, trusted: bool, found: Mapping[int, str]) -> Match:
         """The match where it was left; `found` says where the players of some seats are now."""
@@ -172,8 +216,14 @@ class MatchFolder:
         self._lock.take()
         kept = self.record()
         match = self._retraced(kept, self.terms, on_progress, trusted, found=found)
+        if found:
+            sits = tuple(plain(found.get(s, name)) for s, name in enumerate(kept.page.seats))
+            kept = Record(page=kept.page.model_copy(update={"seats": sits}), actions=kept.actions)
+        self._log.replace(payloads_of(kept, len(match.env.actions)))
         for name in (DECISIONS, TIMING):
             self._forget(name, len(kept))
+        frames = self._memories.frames()
+        self._memories.replace([f for f in frames if json.loads(f)["step"] <= len(kept)])
         return match
 
     def forked(
@@ -184,16 +234,22 @@ class MatchFolder:
         steps: int | None,
         on_progress: OnProgress,
         trusted: bool,
+        keep_memory: bool = False,
     ) -> Match:
-        """The match as it was before a step, with others in some seats, in a folder of its own."""
+        """The match as it was before a step, with others in some seats, in a folder of its own.
+
+        With `keep_memory`, the new player of a seat remembers what the old one did.
+        """
         terms = self.terms if steps is None else dataclasses.replace(self.terms, steps=steps)
         kept, config = cut(self.record(), step), self._config()
         for seat in changes:
             if seat >= kept.page.players:
                 raise BadArgument(f"seats are 0 to {kept.page.players - 1}; given {seat}")
-        match = self._retraced(kept, terms, on_progress, trusted, to=to, leaving=changes)
+        to.claim()
+        leaving = () if keep_memory else changes
+        match = self._retraced(kept, terms, on_progress, trusted, to=to, leaving=leaving)
         for seat, player in changes.items():
-            match.reseat(seat, player)
+            match.session.reseat(seat, player, keep_memory=keep_memory)
         task = file_beside(kept.page.env)
         world = str(self.path / task) + kept.page.env.removeprefix(task) if task else kept.page.env
         forked = {"from": self.path, "at": step, "seats": changes}
@@ -220,7 +276,11 @@ class MatchFolder:
         changed = {p.seat: p.player for p in page.patches if isinstance(p, NewPlayer)}
         chairs = {seat: roster.chair(name) for seat, name in sits.items()}
         stays = {**chairs, **{seat: roster.chair(name) for seat, name in changed.items()}}
-        called = [str(who) for seat, who in stays.items() if seat not in leaving and who.outside]
+        called = [
+            str(who)
+            for seat, who in stays.items()
+            if seat not in leaving and kinds()[who.kind].needs_trust
+        ]
         called += [end for end in terms.ends if end.startswith("custom:")]
         if called and not trusted:
             raise BadArgument(
@@ -238,32 +298,37 @@ class MatchFolder:
                     f" go where the match was begun, or say where it is: --seat {seat}={who}"
                 )
         match = terms.match(env, tuple(chairs.values()), page.seed, on_progress, to or self, guests)
-        match.retrace(kept, leaving)
-        match.restore(self._snapshot(match))
+        retrace(match.session, kept, leaving)
+        exactly = to is not None
+        match.session.restore(self._memories_at(match.session, exactly), self._seconds())
         return match
 
-    def _snapshot(self, match: Match) -> dict[str, Any]:
-        file = self._remembered_at(match.step)
-        if file.exists():
-            try:
-                remembered = json.loads(file.read_bytes())
-                return {"seconds": remembered["seconds"], "players": dict(remembered["players"])}
-            except (OSError, ValueError, TypeError, KeyError) as error:
-                raise CannotRead(f"{file} is damaged ({error})") from error
-        if all(one.player.snapshot() is None for one in match.guests.values()):
-            return {"seconds": 0.0, "players": {}}
-        raise CannotRead(
-            f"what the agents remembered is known at the steps {self._known()}, not at "
-            f"{match.step}; choose one of those, or give their seats to others"
-        )
+    def _seconds(self) -> float:
+        return float(read_manifest(self.path).get("seconds", 0.0))
 
-    def _remembered_at(self, step: int) -> Path:
-        return self.path / SNAPSHOTS / f"step-{step:08d}.json"
+    def _memories_at(self, session: Session, exactly: bool) -> dict[str, Any]:
+        """What minds remembered before this step; unless `exactly`, what is known of it.
 
-    def _known(self) -> list[int]:
-        """The steps at which it is known what agents remembered."""
-        files = (self.path / SNAPSHOTS).glob("step-*.json")
-        return sorted(int(file.stem[5:]) for file in files if file.stem[5:].isdigit())
+        After a kill, what is known may be older than the record if not every step was snapshot.
+        """
+        step, every, found, last = session.step, self.terms.snapshot_every, {}, 0
+        try:
+            frames = list(map(json.loads, self._memories.frames()))
+            for frame in frames:
+                if frame["step"] <= step:
+                    found |= frame["minds"]
+                    last = frame["step"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise CannotRead(f"{self._memories.path} is damaged ({error})") from error
+        if step % every == 0 or last == step or not frames:
+            return found
+        if exactly:
+            raise CannotRead(
+                f"what the agents remembered is known at every {every} steps, not at {step}; "
+                "choose such a step, or give their seats to others"
+            )
+        log.warning("%s: agents remember what they knew at step %d of %d", self.path, last, step)
+        return found
 
     def _forget(self, name: str, step: int) -> None:
         """Rows about steps that are played again."""
@@ -276,11 +341,27 @@ class MatchFolder:
         disk.replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
-def results(match: Match) -> dict[str, Any]:
-    """How everybody did, and how often players outside failed."""
+def read_record(folder: Path) -> Record:
+    """The record of a match: what its log tells while it is not over, else its episode file."""
+    payloads = FrameFile(folder / LOG).frames()
+    episode = folder / EPISODE
+    if not payloads:
+        return record.load(episode)
+    told = record_of(payloads)
+    if episode.exists():
+        kept = record.load(episode)
+        if len(kept) == len(told):
+            return kept
+    return told
+
+
+def results(session: Session) -> dict[str, Any]:
+    """How everybody did, and how often host players failed."""
+    hosts = session.hosts.items()
     return {
-        "raw_returns": match.raw_returns.tolist(),
-        "reward_returns": match.reward_returns.tolist(),
-        "decisions": {str(seat): one.decisions for seat, one in match.guests.items()},
-        "failures": {str(seat): dict(one.failures) for seat, one in match.guests.items()},
+        "raw_returns": session.raw_returns.tolist(),
+        "reward_returns": session.reward_returns.tolist(),
+        "decisions": {str(seat): one.decisions for seat, one in hosts},
+        "failures": {str(seat): dict(one.failures) for seat, one in hosts},
+        "usage": {mind.key: dict(mind.usage) for mind in session.minds if mind.usage},
     }

@@ -1,10 +1,11 @@
 """One episode, stepped by one compiled program: the core of matches and of verification.
 
-Pure players decide inside the program. For the seats of others, actions are handed in, or a skill
-decides that the seat pursues.
+Pure players decide inside the program. For the seats of host players, actions are handed in, or a
+skill decides that the seat pursues. Who sits where is data: a seat changes hands among the players
+named at the start, and between them and host players, without compiling.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,15 +17,15 @@ from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.arena.lanes import step_key
 from sociarium.arena.seat_policies import Seating
-from sociarium.arena.seating import Chair, lineup
+from sociarium.arena.seating import Chair, Lineup, lineup
 from sociarium.arena.stepping import Moment, Stepper, StepRecord, scan_steps
 from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.actions import STAY
 from sociarium.core.compiling import jit_soon
-from sociarium.core.environment import Environment, View
+from sociarium.core.environment import Environment, View, compiled
 from sociarium.core.errors import BadArgument
-from sociarium.core.facets import ground_plan
+from sociarium.core.facets import Crafting, find_facet, ground_plan
 from sociarium.core.patches import Patch
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
@@ -45,7 +46,7 @@ class EpisodeConfig(eqx.Module):
 
 
 class SkillState(eqx.Module):
-    """What the seats of players outside know and pursue, one after another."""
+    """What the seats of host players know of the map and pursue, by slot."""
 
     memory: MapMemory
     order: SkillCall
@@ -66,100 +67,145 @@ class RunnerState(eqx.Module):
 
 
 class Seen(eqx.Module):
-    """What the seats of players outside see, may do, and where they are."""
+    """What the seats of host players see and may do, by slot.
+
+    `cell` and `heading` are where they are; `knows` the recipes they have come across.
+    """
 
     view: View
-    legal: Bool[Array, "hosts actions"]
-    cell: Int[Array, " hosts"]
-    heading: Int[Array, " hosts"]
+    legal: Bool[Array, "slots actions"]
+    cell: Int[Array, " slots"]
+    heading: Int[Array, " slots"]
+    knows: Bool[Array, "slots recipes"] | None
+    memory: MapMemory | None
+    status: Int[Array, " slots"]  # of their skills
 
 
 class Programs:
-    """What is compiled for these players, and for seats at `hosts` that are decided for outside."""
+    """What is compiled for these structures of players, and for `slots` seats of host players."""
 
-    def __init__(self, stepper: Stepper, hosts: tuple[int, ...], skilled: bool) -> None:
-        self.stepper, self.env, self.hosts = stepper, stepper.env, np.array(hosts, np.int32)
-        self.skill_set = SkillSet(self.env) if skilled and hosts else None
-        self.plan = ground_plan(self.env)
+    def __init__(self, stepper: Stepper, slots: int, skilled: bool) -> None:
+        self.stepper, self.env, self.slots = stepper, stepper.env, slots
+        self.skill_set = SkillSet(self.env) if skilled and slots else None
+        self.plan, self.crafting = ground_plan(self.env), find_facet(self.env, Crafting)
         weights = stepper.policies.have_weights
-        self.start = jit_soon(self._start, weights)
-        self.begin = jit_soon(stepper.policies.begin, weights)
-        self.refresh = jit_soon(stepper.look)
+        self.enter = jit_soon(self._enter, weights)
+        self.rejoin = jit_soon(self._rejoin)
         self.look = jit_soon(self._look)
-        self.newcomers = jit_soon(self._newcomers)
         self.step = jit_soon(self._step, weights)
         self.step_many = jit_soon(self._step_many, weights)
 
-    def _start(self, seating: Seating, config: EpisodeConfig) -> RunnerState:
+    def _enter(
+        self,
+        state: Any,
+        clock: Int[Array, ""],
+        hosts: Int[Array, " slots"],
+        seating: Seating,
+        config: EpisodeConfig,
+    ) -> RunnerState:
+        """Everybody sits down before this step, and remembers nothing but what it sees now."""
         k_episode = jax.random.fold_in(config.key, config.number)
-        moment = self.stepper.begin(k_episode, seating, config.params)
-        return RunnerState(jnp.int32(0), moment, self._newcomers(moment, jnp.int32(0)))
-
-    def _newcomers(self, moment: Moment, clock: Int[Array, ""]) -> SkillState | None:
-        """Players outside who pursue nothing, and know what they see now."""
+        k_later = jax.random.fold_in(k_episode, clock)
+        memories = self.stepper.policies.begin(
+            jax.lax.select(clock == 0, k_episode, k_later), seating
+        )
+        moment = self.stepper.look(state, memories, config.params)
         if self.skill_set is None:
-            return None
+            return RunnerState(clock, moment, None)
         unknown, idle = self.skill_set.map_tracker.unknown(), self.skill_set.idle()
-        many = lambda x: jnp.broadcast_to(x[None], (len(self.hosts), *x.shape))  # noqa: E731
+        many = lambda x: jnp.broadcast_to(x[None], (self.slots, *x.shape))  # noqa: E731
         blank = jax.tree.map(many, SkillState(unknown, SkillCall.of(NONE), idle))
-        return self._looked(blank, moment, clock)
+        return RunnerState(clock, moment, self._looked(blank, moment, hosts, clock))
 
-    def _look(self, moment: Moment) -> Seen:
-        cell, heading = self.plan.poses(moment.state)
-        view = jax.tree.map(lambda x: x[self.hosts], moment.view)
-        return Seen(view, moment.legal[self.hosts], cell[self.hosts], heading[self.hosts])
+    def _rejoin(
+        self,
+        fresh: RunnerState,
+        now: RunnerState,
+        newcomer: Int[Array, ""],
+        slot: Int[Array, ""],
+        seating: Seating,
+    ) -> RunnerState:
+        """Everybody as it was, but the newcomer in this seat and slot as `fresh` has it."""
+        memories = [
+            merged(jnp.asarray(chairs) == newcomer, new, old)
+            for chairs, new, old in zip(
+                seating.chairs, fresh.moment.memories, now.moment.memories, strict=True
+            )
+        ]
+        moment = Moment(fresh.state, fresh.moment.view, fresh.moment.legal, memories)
+        skills = None
+        if now.skills is not None:
+            skills = merged(jnp.arange(self.slots) == slot, fresh.skills, now.skills)
+        return RunnerState(now.clock, moment, skills)
+
+    def _look(self, now: RunnerState, hosts: Int[Array, " slots"]) -> Seen:
+        view, legal, cell, heading = self._seats(now.moment, hosts)
+        knows = None
+        if self.crafting is not None:
+            knows = self.crafting.knows(now.state).at[hosts].get(mode="clip")
+        idle = jnp.zeros(self.slots, jnp.int32)
+        status = idle if now.skills is None else now.skills.running.status
+        memory = None if now.skills is None else now.skills.memory
+        return Seen(view, legal, cell, heading, knows, memory, status)
+
+    def _seats(self, moment: Moment, hosts: Int[Array, " slots"]) -> Any:
+        """What host players see and may do, and their cells and headings."""
+        seen = (moment.view, moment.legal, *self.plan.poses(moment.state))
+        return jax.tree.map(lambda x: x.at[hosts].get(mode="clip"), seen)
 
     def _looked(
-        self, skills: SkillState | None, moment: Moment, clock: Int[Array, ""]
+        self,
+        skills: SkillState | None,
+        moment: Moment,
+        hosts: Int[Array, " slots"],
+        clock: Int[Array, ""],
     ) -> SkillState | None:
-        """What players outside know once they have looked around, and how their skills stand."""
+        """What host players know once they have looked around, and how their skills stand."""
         if self.skill_set is None or skills is None:
             return None
-        seen = self._look(moment)
+        view, legal, cell, heading = self._seats(moment, hosts)
         looked = jax.vmap(self.skill_set.map_tracker.looked, (0, 0, 0, 0, None))
-        memory = looked(skills.memory, seen.view, seen.cell, seen.heading, clock)
-        judged = jax.vmap(self.skill_set.judged)(
-            seen.view, seen.legal, memory, skills.order, skills.running
-        )
+        memory = looked(skills.memory, view, cell, heading, clock)
+        judged = jax.vmap(self.skill_set.judged)(view, legal, memory, skills.order, skills.running)
         return SkillState(memory, skills.order, judged)
 
     def _step(
         self,
         now: RunnerState,
-        chosen: Int[Array, " hosts"],
+        chosen: Int[Array, " slots"],
+        hosts: Int[Array, " slots"],
         others_move: Bool[Array, ""],
         seating: Seating,
         config: EpisodeConfig,
-    ) -> tuple[RunnerState, StepRecord]:
+    ) -> tuple[RunnerState, StepRecord, Seen]:
         moment, skills = now.moment, now.skills
         k_step = step_key(config.key, config.number, now.clock)
         if self.skill_set is not None and skills is not None:
-            skills, chosen = self._pursued(k_step, moment, skills, chosen)
+            skills, chosen = self._pursued(k_step, moment, skills, chosen, hosts)
 
         def given(actions: Any, view: View, legal: Any) -> Int[Array, " players"]:
-            return jnp.where(others_move, actions, STAY).at[self.hosts].set(chosen)
+            return jnp.where(others_move, actions, STAY).at[hosts].set(chosen, mode="drop")
 
-        if not len(self.hosts):
-            after, record = self.stepper.step(k_step, moment, seating, config.params)
-        else:
-            after, record = self.stepper.step(k_step, moment, seating, config.params, given)
-            memories = merged(others_move, after.memories, moment.memories)
-            after = Moment(after.state, after.view, after.legal, memories)
-        skills = self._looked(skills, after, now.clock + 1)
-        return RunnerState(now.clock + 1, after, skills), record
+        after, record = self.stepper.step(k_step, moment, seating, config.params, given)
+        memories = merged(others_move, after.memories, moment.memories)
+        after = Moment(after.state, after.view, after.legal, memories)
+        skills = self._looked(skills, after, hosts, now.clock + 1)
+        then = RunnerState(now.clock + 1, after, skills)
+        return then, record, self._look(then, hosts)
 
     def _pursued(
         self,
         k_step: Key[Array, ""],
         moment: Moment,
         skills: SkillState,
-        chosen: Int[Array, " hosts"],
-    ) -> tuple[SkillState, Int[Array, " hosts"]]:
-        """What players outside do: what they chose, or the next action of their skill."""
+        chosen: Int[Array, " slots"],
+        hosts: Int[Array, " slots"],
+    ) -> tuple[SkillState, Int[Array, " slots"]]:
+        """What host players do: what they chose, or the next action of their skill."""
         assert self.skill_set is not None
-        view, legal = jax.tree.map(lambda x: x[self.hosts], (moment.view, moment.legal))
+        view, legal, _, _ = self._seats(moment, hosts)
         action, running = jax.vmap(self.skill_set.act)(
-            random.player_keys(k_step, self.hosts),
+            random.player_keys(k_step, hosts),
             view,
             legal,
             skills.memory,
@@ -173,8 +219,13 @@ class Programs:
     def _step_many(
         self, now: RunnerState, steps: Int[Array, ""], seating: Seating, config: EpisodeConfig
     ) -> Any:
-        nobody, always = jnp.zeros(0, jnp.int32), jnp.bool_(True)
-        step = lambda number, now: self._step(now, nobody, always, seating, config)  # noqa: E731
+        """Steps of pure players only."""
+
+        def step(number: Any, now: RunnerState) -> tuple[RunnerState, StepRecord]:
+            k_step = step_key(config.key, config.number, now.clock)
+            after, record = self.stepper.step(k_step, now.moment, seating, config.params)
+            return RunnerState(now.clock + 1, after, now.skills), record
+
         return scan_steps(step, now, steps, MOST)
 
 
@@ -182,9 +233,10 @@ programs = lru_cache(maxsize=KEPT)(Programs)
 
 
 class EpisodeRunner:
-    """The chairs of one episode; those at `hosts` are decided for from outside.
+    """The chairs of one episode; host players decide for those at `hosts`.
 
-    With `skilled`, they can pursue skills and keep a map of what they saw.
+    Those on `reserve` may sit down later: pure players, or None for host players. With `skilled`,
+    host players can pursue skills and keep a map of what they saw.
     """
 
     def __init__(
@@ -193,45 +245,80 @@ class EpisodeRunner:
         chairs: Sequence[Chair],
         hosts: Sequence[int] = (),
         *,
+        reserve: Sequence[Chair | None] = (),
         skilled: bool = False,
         identity: tuple[int, int, int] = (0, 0, 0),
         params: Any = None,
     ) -> None:
         """`identity` is the episode's seed, its lane and its number there."""
-        self.env, self.chairs, self.hosts = env, tuple(chairs), tuple(hosts)
-        self.identity = identity
+        self.env, self.identity = env, identity
         seed, lane, number = identity
         self.config = EpisodeConfig(
             jax.random.fold_in(random.key(seed), lane),
             jnp.int32(number),
             env.params() if params is None else params,
         )
-        pure = [None if seat in self.hosts else chair for seat, chair in enumerate(self.chairs)]
-        policies, self.seating = lineup(env, pure).seated()
-        self.programs = programs(Stepper(env, policies), self.hosts, skilled)
-        self.skill_set = self.programs.skill_set
+        pure = [None if seat in hosts else chair for seat, chair in enumerate(chairs)]
+        known = lineup(env, [*pure, *reserve])
+        slots = env.players if None in reserve else len(hosts)
+        self._sit(
+            Lineup(known.names, known.roster, known.who[: env.players], known.sources),
+            (*hosts, *[env.players] * (slots - len(hosts))),
+            skilled,
+        )
+        self._may_change = bool(reserve)
 
-    def start(self) -> RunnerState:
-        """The episode before its first step."""
-        return self.programs.start(self.seating, self.config)
+    def _sit(self, who: Lineup, hosts: Sequence[int], skilled: bool) -> None:
+        """The players in their seats; `hosts` has the seat of each slot, or none (beyond)."""
+        self.lineup, self.slots = who, np.array(hosts, np.int32)
+        policies, self.seating = who.seated_anywhere()
+        self.programs = programs(Stepper(self.env, policies), len(hosts), skilled)
+        self.skilled, self.skill_set = skilled, self.programs.skill_set
+
+    @property
+    def hosts(self) -> dict[int, int]:
+        """The slot of each seat that a host player decides for, in the order of seats."""
+        slots = {int(s): slot for slot, s in enumerate(self.slots) if s < self.env.players}
+        return dict(sorted(slots.items()))
+
+    def start(self, memories: Mapping[int, Any] | None = None) -> RunnerState:
+        """The episode before its first step; `memories` are those that some seats bring along."""
+        k_episode = jax.random.fold_in(self.config.key, self.config.number)
+        state = compiled(self.env, "reset")(k_episode, self.config.params)
+        now = self._entered(state, np.int32(0))
+        if self._may_change:  # compiles it, so that nobody waits for it later
+            self._rejoined(now, now, self.env.players)
+        for seat, memory in (memories or {}).items():
+            now = self.remembering(now, seat, memory)
+        return now
+
+    def _entered(self, state: Any, clock: Any) -> RunnerState:
+        return self.programs.enter(state, clock, self.slots, self.seating, self.config)
+
+    def _rejoined(self, fresh: RunnerState, now: RunnerState, seat: int) -> RunnerState:
+        slot = np.int32(self.hosts.get(seat, len(self.slots)))
+        return self.programs.rejoin(fresh, now, np.int32(seat), slot, self.seating)
 
     def sees(self, now: RunnerState) -> Seen:
-        """What the seats of players outside see now, as NumPy."""
-        return jax.device_get(self.programs.look(now.moment))
+        """What the seats of host players see now, as NumPy."""
+        return jax.device_get(self.programs.look(now, self.slots))
 
     def step(
-        self, now: RunnerState, chosen: Sequence[int] = (), others_move: bool = True
-    ) -> tuple[RunnerState, StepRecord, Int[np.ndarray, " hosts"]]:
-        """One step: its record, and how the skills of players outside stand.
+        self, now: RunnerState, chosen: Mapping[int, int], others_move: bool = True
+    ) -> tuple[RunnerState, StepRecord, Seen]:
+        """One step: its record, and what host players see then, as NumPy.
 
-        `chosen` has an action for each seat of players outside, or BY_SKILL. Unless
-        `others_move`, the pure players stay where they are and do not think.
+        `chosen` has an action for each seat of host players, or BY_SKILL. Unless `others_move`, the
+        pure players stay where they are and do not think.
         """
-        given, others = np.array(chosen, np.int32), np.bool_(others_move)
-        after, record = self.programs.step(now, given, others, self.seating, self.config)
-        status = None if after.skills is None else after.skills.running.status
-        record, status = jax.device_get((record, status))
-        return after, record, np.zeros(len(self.hosts), np.int32) if status is None else status
+        given = np.zeros(len(self.slots), np.int32)
+        for seat, slot in self.hosts.items():
+            given[slot] = chosen[seat]
+        others = np.bool_(others_move)
+        after, record, seen = self.programs.step(
+            now, given, self.slots, others, self.seating, self.config
+        )
+        return (after, *jax.device_get((record, seen)))
 
     def step_many(self, now: RunnerState, steps: int) -> tuple[RunnerState, StepRecord]:
         """Several steps, at most MOST, of pure players only; their record has a time axis."""
@@ -239,13 +326,11 @@ class EpisodeRunner:
         return after, jax.tree.map(lambda x: x[:steps], jax.device_get(film))
 
     def pursue(self, now: RunnerState, seat: int, order: SkillCall) -> RunnerState:
-        """The seat of a player outside takes up a skill."""
+        """The seat of a host player takes up a skill."""
         assert self.skill_set is not None and now.skills is not None
-        skills, begun = now.skills, self.skill_set.begin()
-        place = self.hosts.index(seat)
-        order, running = _put((skills.order, skills.running), place, (order, begun))
-        pursued = SkillState(skills.memory, order, running)
-        return RunnerState(now.clock, now.moment, pursued)
+        skills, begun, slot = now.skills, self.skill_set.begin(), self.hosts[seat]
+        order, running = _put((skills.order, skills.running), slot, (order, begun))
+        return RunnerState(now.clock, now.moment, SkillState(skills.memory, order, running))
 
     def apply(self, now: RunnerState, patch: Patch) -> RunnerState:
         """What is written into the society."""
@@ -254,49 +339,74 @@ class EpisodeRunner:
                 f"{self.env.id} has no charter, so nothing can be written or signed; play it under "
                 "one, such as --charter none"
             )
-        state = self.env.apply(now.state, patch)
-        moment = self.programs.refresh(state, now.moment.memories, self.config.params)
-        return RunnerState(now.clock, moment, now.skills)
+        fresh = self._entered(self.env.apply(now.state, patch), now.clock)
+        return self._rejoined(fresh, now, self.env.players)
 
-    def reseated(
-        self, now: RunnerState, seat: int, chair: Chair, hosts: Sequence[int], skilled: bool
-    ) -> tuple["EpisodeRunner", RunnerState]:
-        """The runner with somebody else in a seat, who remembers nothing; all others go on.
+    def reseat(
+        self, now: RunnerState, seat: int, chair: Chair | None, skilled: bool
+    ) -> RunnerState:
+        """Somebody else sits in a seat, and remembers nothing; all others go on.
 
-        From now on those at `hosts` are decided for from outside, `skilled` or not.
+        A chair that is None is a host player's. Nothing is compiled as long as the player was
+        named at the start, or has the structure of one that sits nowhere now.
         """
-        after = EpisodeRunner(
-            self.env,
-            tuple(chair if number == seat else c for number, c in enumerate(self.chairs)),
-            hosts,
-            skilled=skilled,
-            identity=self.identity,
-            params=self.config.params,
-        )
-        fresh = jax.random.fold_in(self.config.key, self.identity[2])
-        memories = after.programs.begin(jax.random.fold_in(fresh, now.clock), after.seating)
+        before = self.lineup, self.slots.copy(), self.programs, self.seating, self.hosts
+        slots = np.where(self.slots == seat, self.env.players, self.slots)
+        if chair is None:
+            free = np.flatnonzero(slots == self.env.players)
+            place = int(free[0]) if len(free) else len(slots)
+            slots = np.append(slots, seat) if place == len(slots) else slots
+            slots[place] = seat
+        self._sit(self.lineup.reseated(self.env, seat, chair), slots.tolist(), skilled)
+        fresh = self._entered(now.state, now.clock)
+        if self.programs is before[2]:
+            return self._rejoined(fresh, now, seat)
+        return self._moved(fresh, now, seat, before[3], before[4])
+
+    def _moved(
+        self, fresh: RunnerState, now: RunnerState, seat: int, seating: Seating, hosts: Any
+    ) -> RunnerState:
+        """What everybody but the newcomer remembers, where other programs look for it."""
+        memories = fresh.moment.memories
         for where in range(self.env.players):
-            old, new = self._chair(where), after._chair(where)
+            old, new = _place(seating, where), _place(self.seating, where)
             if where != seat and old is not None and new is not None:
                 one = jax.tree.map(lambda x, old=old: x[old[1:]], now.moment.memories[old[0]])
                 memories[new[0]] = _put(memories[new[0]], new[1:], one)
-        moment = Moment(now.state, now.moment.view, now.moment.legal, memories)
-        skills = after.programs.newcomers(moment, now.clock)
-        for place, where in enumerate(after.hosts):
-            stays = where != seat and where in self.hosts
+        moment = Moment(fresh.state, fresh.moment.view, fresh.moment.legal, memories)
+        skills = fresh.skills
+        for where, slot in self.hosts.items():
+            stays = where != seat and where in hosts
             if skills is not None and now.skills is not None and stays:
-                old = self.hosts.index(where)
-                one = jax.tree.map(lambda x, old=old: x[old], now.skills)
-                skills = _put(skills, place, one)
-        return after, RunnerState(now.clock, moment, skills)
+                one = jax.tree.map(lambda x, old=hosts[where]: x[old], now.skills)
+                skills = _put(skills, slot, one)
+        return RunnerState(now.clock, moment, skills)
 
-    def _chair(self, seat: int) -> tuple[int, ...] | None:
-        """Where the memory of the player in a seat is: its structure, then its place there."""
-        for number, chairs in enumerate(self.seating.chairs):
-            found = np.argwhere(np.asarray(chairs) == seat)
-            if len(found):
-                return (number, *found[0].tolist())
-        return None
+    def memory(self, now: RunnerState, seat: int) -> Any:
+        """What the pure player in a seat remembers."""
+        place = _place(self.seating, seat)
+        if place is None:
+            raise BadArgument(f"no pure player sits in seat {seat}")
+        return jax.tree.map(lambda x: x[place[1:]], now.moment.memories[place[0]])
+
+    def remembering(self, now: RunnerState, seat: int, memory: Any) -> RunnerState:
+        """The pure player in a seat remembers something else."""
+        place = _place(self.seating, seat)
+        if place is None:
+            raise BadArgument(f"no pure player sits in seat {seat}")
+        memories = list(now.moment.memories)
+        memories[place[0]] = _put(memories[place[0]], place[1:], memory)
+        moment = Moment(now.state, now.moment.view, now.moment.legal, memories)
+        return RunnerState(now.clock, moment, now.skills)
+
+
+def _place(seating: Seating, seat: int) -> tuple[int, ...] | None:
+    """Where the memory of the player in a seat is: its structure, then its place there."""
+    for number, chairs in enumerate(seating.chairs):
+        found = np.argwhere(np.asarray(chairs) == seat)
+        if len(found):
+            return (number, *found[0].tolist())
+    return None
 
 
 def _put(all: Any, place: Any, one: Any) -> Any:

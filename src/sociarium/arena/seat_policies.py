@@ -208,6 +208,31 @@ class Roster:
         policies = SeatPolicies(self.structures, seats, sole)
         return policies, Seating(tuple(arrays), tuple(chairs), tuple(owners))
 
+    def seated_anywhere(self, who: Int[np.ndarray, " seats"]) -> tuple[SeatPolicies, Seating]:
+        """These players in one lane, so that any of them could sit in any seat.
+
+        Who sits where changes no shape, and a seat has its own place for each player, where its
+        memory is: the programs of one line-up play all others of the same players.
+        """
+        seats, blocks = len(who), -(-len(who) // BLOCK)
+        arrays, chairs, owners = [], [], []
+        for structure in self.structures:
+            members = [n for n, mine in enumerate(self.of) if mine == structure]
+            each = [eqx.filter(self.players[n], eqx.is_array) for n in members]
+            arrays.append(jax.tree.map(lambda *x: jnp.stack(x), *each))
+            if not structure.shapes:
+                mine = np.isin(who, members)
+                chairs.append(np.where(mine, np.arange(seats), seats).astype(np.int32))
+                owners.append(np.zeros(seats, np.int32))
+                continue
+            mine = np.array([who == member for member in members])
+            rows = np.where(mine, np.arange(seats), seats)
+            rows = np.pad(rows, ((0, 0), (0, blocks * BLOCK - seats)), constant_values=seats)
+            chairs.append(rows.reshape(-1, BLOCK).astype(np.int32))
+            owners.append(np.repeat(np.arange(len(members), dtype=np.int32), blocks))
+        policies = SeatPolicies(self.structures, seats)
+        return policies, Seating(tuple(arrays), tuple(chairs), tuple(owners))
+
 
 def _filled(rows: Int[np.ndarray, "rows ..."], most: int, nobody: int) -> np.ndarray:
     """So many rows, those that were missing full of one number."""

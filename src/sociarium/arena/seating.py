@@ -1,6 +1,7 @@
 """Who sits where: one line-up in a lane, or a different one in every lane of a batch."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -10,18 +11,17 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from sociarium import catalogue
-from sociarium.arena.seat_policies import Roster, Seating, SeatPolicies
+from sociarium.arena.seat_policies import PlayerStructure, Roster, Seating, SeatPolicies
 from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.core.percept_builder import default_names
 from sociarium.players import roster
-from sociarium.players.agents import decides_outside
-from sociarium.players.decision import Answer
-from sociarium.players.percept import Percept
+from sociarium.players.lifting import Decider, Function, is_host_player
 from sociarium.players.protocol import HostPlayer, PurePlayer
 
-AsyncFunction = Callable[[Percept], Awaitable[Answer]]
-Chair = roster.Seat | PurePlayer | HostPlayer | AsyncFunction  # a seat string read, or a player
+# A seat string read, or a player.
+Chair = roster.Seat | PurePlayer | HostPlayer | Decider | Function
 Seats = str | Chair | Sequence[str | Chair]
 DRAWN_SEATS = 0x5EA7  # folds a lane's key into the stream its seats are drawn from
 
@@ -55,15 +55,43 @@ def seated(world: str, seats: str, players: int | None) -> tuple[Environment[Any
 
 @dataclass(frozen=True)
 class Lineup:
-    """Who sits in each seat of a lane: names by seat, the players, and which of them by number."""
+    """Who sits in each seat of a lane: names by seat, the players, and which of them by number.
+
+    `sources` has what each player was made from: a seat, or the player itself.
+    """
 
     names: tuple[str, ...]
     roster: Roster
     who: Int[np.ndarray, " seats"]
+    sources: tuple[Any, ...] = ()
 
     def seated(self, lanes: int = 1) -> tuple[SeatPolicies, Seating]:
         """The players in the same seats of so many lanes."""
         return self.roster.seated(np.tile(self.who, (lanes, 1)))
+
+    def seated_anywhere(self) -> tuple[SeatPolicies, Seating]:
+        """The players in one lane, in which they may change seats."""
+        return self.roster.seated_anywhere(self.who)
+
+    def reseated(self, env: Environment[Any, Any], seat: int, chair: Chair | None) -> "Lineup":
+        """The line-up with somebody else in a seat; None: somebody outside decides there.
+
+        A player that is known is not made again. A new one takes the place of one of its structure
+        that sits nowhere, if there is one, so that nothing need be compiled.
+        """
+        who, players, sources = self.who.copy(), list(self.roster.players), list(self.sources)
+        who[seat] = -1
+        if chair is not None:
+            number = _number(sources, chair)
+            if number is None:
+                made = _player(chair, env)
+                idle = (n for n in range(len(players)) if n not in who)
+                alike = PlayerStructure.of(made)
+                number = next((n for n in idle if self.roster.of[n] == alike), len(players))
+                players[number : number + 1] = [made]
+                sources[number : number + 1] = [chair]
+            who[seat] = number
+        return Lineup(self.names, Roster(tuple(players)), who, tuple(sources))
 
 
 def chairs_of(seats: Seats) -> tuple[Chair, ...]:
@@ -77,14 +105,14 @@ def chairs_of(seats: Seats) -> tuple[Chair, ...]:
             chairs.append(seat)
         else:
             raise BadArgument(
-                "a seat is a string such as 'script:cooperator', a player with begin and act, or "
-                f"an async function of a percept; given {seat!r}"
+                "a seat is a string such as 'script:cooperator', a player with begin and act, a "
+                f"host player, or a function of a percept; given {seat!r}"
             )
     return tuple(chairs)
 
 
 def _is_chair(seat: Any) -> TypeGuard[Chair]:
-    return isinstance(seat, roster.Seat | PurePlayer) or decides_outside(seat)
+    return isinstance(seat, roster.Seat | PurePlayer) or is_host_player(seat)
 
 
 def lineup(env: Environment[Any, Any], chairs: Sequence[Chair | None]) -> Lineup:
@@ -93,23 +121,41 @@ def lineup(env: Environment[Any, Any], chairs: Sequence[Chair | None]) -> Lineup
     Somebody else decides for a chair that is None: no player sits there (-1).
     """
     players: list[PurePlayer] = []
-    number: dict[Any, int] = {}
+    sources: list[Chair] = []
     who: list[int] = []
     for chair in chairs:
         if chair is None:
             who.append(-1)
             continue
-        named = isinstance(chair, roster.Seat)
-        key = chair if named else id(chair)
-        if key not in number:
-            number[key] = len(players)
-            players.append(roster.player(chair, env) if named else _pure(chair))
-        who.append(number[key])
-    return Lineup(names_of(chairs), Roster(tuple(players)), np.array(who, np.int32))
+        number = _number(sources, chair)
+        if number is None:
+            number = len(players)
+            players.append(_player(chair, env))
+            sources.append(chair)
+        who.append(number)
+    numbers = np.array(who, np.int32)
+    return Lineup(names_of(chairs), Roster(tuple(players)), numbers, tuple(sources))
+
+
+def _number(sources: Sequence[Any], chair: Chair) -> int | None:
+    """Which of the players that were made from `sources` sits on such a chair."""
+    for number, source in enumerate(sources):
+        if source is chair or (
+            isinstance(chair, roster.Seat)
+            and isinstance(source, roster.Seat)
+            and (source.kind, source.ref, source.own_options)
+            == (chair.kind, chair.ref, chair.own_options)
+        ):
+            return number
+    return None
+
+
+def _player(chair: Chair, env: Environment[Any, Any]) -> PurePlayer:
+    return roster.player(chair, env) if isinstance(chair, roster.Seat) else _pure(chair)
 
 
 def _pure(player: Any) -> PurePlayer:
-    if decides_outside(player):
+    if is_host_player(player):
         raise BadArgument(
             f"{name_of(player)} decides outside compiled code: seat it in a Match, where players "
             "are awaited"
@@ -139,6 +185,31 @@ def name_of(chair: Chair) -> str:
     if isinstance(chair, roster.Seat):
         return str(chair)
     return f"agent:{getattr(chair, '__name__', type(chair).__name__)}"
+
+
+def player_names(chairs: Sequence[Chair], given: Mapping[int, str]) -> tuple[str, ...]:
+    """What players call each other: as given, as their seat strings say, or by their seats."""
+    names = []
+    for seat, name in enumerate(default_names(len(chairs))):
+        chair = chairs[seat]
+        own = chair.name if isinstance(chair, roster.Seat) else ""
+        names.append(given.get(seat, own) or name)
+    often, many = Counter(names).most_common(1)[0]
+    if many > 1:
+        raise BadArgument(f"every player has a name of its own; {often!r} is given {many} times")
+    return tuple(names)
+
+
+def decides_outside(chair: Chair) -> bool:
+    """Whether a host player sits on a chair."""
+    return chair.outside if isinstance(chair, roster.Seat) else is_host_player(chair)
+
+
+def same_kind(one: Chair, other: Chair) -> bool:
+    """Whether a player can go on with what the other remembers."""
+    if isinstance(one, roster.Seat) and isinstance(other, roster.Seat):
+        return one.kind == other.kind and (one.ref == other.ref or one.kind == "policy")
+    return type(one) is type(other)
 
 
 def shuffled(

@@ -110,10 +110,15 @@ class Verification:
         for change in self.past.changes(now):
             chair = roster.chair(change.player)
             self.how[change.seat].append(self._checks(chair))
-            hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
-            self.runner, self.now = self.runner.reseated(
-                self.now, change.seat, chair, hosts, skilled=False
+            played = self.how[change.seat][-1] == PLAYED
+            kept = None
+            if change.keeps_memory and played and self.how[change.seat][-2] == PLAYED:
+                kept = self.runner.memory(self.now, change.seat)
+            self.now = self.runner.reseat(
+                self.now, change.seat, chair if played else None, skilled=False
             )
+            if kept is not None:
+                self.now = self.runner.remembering(self.now, change.seat, kept)
 
     def _write(self, now: int) -> None:
         for patch in self.past.written(now):
@@ -126,7 +131,7 @@ class Verification:
         """Some steps: how many, and what everybody does in them."""
         hosts = list(self.runner.hosts)
         if hosts:
-            given = self.kept.actions[now][hosts].tolist()
+            given = {seat: int(self.kept.actions[now][seat]) for seat in hosts}
             others = self.clock.others_move(now)
             self.now, kept, _ = self.runner.step(self.now, given, others)
             return 1, np.asarray(kept.actions)[None]

@@ -117,6 +117,12 @@ class Society(Environment[SocietyState, SocietyParams]):
             ),
         )
 
+    def with_world(self, world: Environment[Any, Any]) -> "Society":
+        """The same charter, words and clauses around another world, under the same id."""
+        society = type(self)(**{**self._arguments, "world": world})
+        society.id = self.id
+        return society
+
     def params(self, **changes: object) -> SocietyParams:
         """The numbers of both rule sheets, some changed by name; the world's come first."""
         numbers = SocietyParams(self.world.params(), self.charter.defaults())

@@ -23,14 +23,22 @@ class Fork:
     out: Path  # folder of the new match
     seat: tuple[str, ...] = ()  # e.g. 2=script:defector
     steps: int | None = None  # at most, from the start; otherwise as long as the match it forks
+    keep_memory: bool = False  # newcomers remember what those before them did, if of one kind
     trust: bool = False  # call agents again that the folder names
+    json: bool = False  # one JSON object as the last line
 
     def run(self) -> None:
         """Retraces, changes seats, and plays on."""
         folder = MatchFolder(self.out)
         with progress(f"fork of {self.run_folder} at {self.at}") as on_progress:
             match = MatchFolder(self.run_folder).forked(
-                folder, self.at, players(self.seat), self.steps, on_progress, self.trust
+                folder,
+                self.at,
+                players(self.seat),
+                self.steps,
+                on_progress,
+                self.trust,
+                self.keep_memory,
             )
             play(match)
-        conclude(match, folder)
+        conclude(match, folder, self.json)

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
-from sociarium.arena.match_folder import EPISODE
+from sociarium.arena.match_folder import EPISODE, read_record
 from sociarium.arena.replay import Replay, world_of
 from sociarium.arena.verification import describe
 from sociarium.cli import watch
@@ -44,7 +44,7 @@ class ReplayCommand:
         if self.out is not None:
             film.checked(self.out)
         file = self.file / EPISODE if self.file.is_dir() else self.file
-        kept = record.load(file)
+        kept = read_record(self.file) if self.file.is_dir() else record.load(file)
         env = world_of(kept, file.parent, self.trust)
         watch.a_seat(env, self.player)
         replay = Replay(env, kept)

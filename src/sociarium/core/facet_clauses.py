@@ -68,6 +68,9 @@ def _hidden(env: Env, params: Any, states: Any, views: View, present: Present) -
     unknown = set(hidden.names) - set(parameter_names(params))
     if unknown:
         return f"no parameter is called {', '.join(sorted(unknown))}"
+    strangers = {*hidden.ranges, *hidden.units} - {*hidden.names}
+    if strangers:
+        return f"ranges or units of {', '.join(sorted(strangers))}, which is not hidden"
     key = random.key(0)
     for split in ("train", "held_out"):
         drawn, again = hidden.draw(key, split), hidden.draw(key, split)
@@ -78,6 +81,9 @@ def _hidden(env: Env, params: Any, states: Any, views: View, present: Present) -
                 return f"{name} is drawn in the shape {jnp.shape(value)}"
             if not np.array_equal(value, again[name]):
                 return f"one key draws {name} differently"
+            low, high = hidden.ranges.get(name, (-np.inf, np.inf))
+            if np.min(value) < low or np.max(value) > high:
+                return f"{split} draws {name} = {value}, declared {low}..{high}"
     return ""
 
 

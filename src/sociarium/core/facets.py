@@ -6,7 +6,7 @@ another, as a society is around its world, forwards facets with `around`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
@@ -16,6 +16,7 @@ from sociarium.core.recipes import Bound, RecipeSpec
 Inner = Callable[[Any], Any]  # from the state, or the parameters, of what is around to the inner's
 Poses = tuple[Int[Array, " players"], Int[Array, " players"]]
 Split = Literal["train", "held_out"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,15 @@ class Hidden(Facet):
     """Parameters that are drawn for a whole series of episodes and told to nobody.
 
     `draw` gives numbers by name, from a key, out of those for training or of those held out.
+    `ranges` are the lowest and the highest value of each, whatever the split: without them it
+    cannot be revealed. A view that reveals a number counts it in its unit, 1 where none is given.
     """
 
     names: tuple[str, ...]
     draw: Callable[[Key[Array, ""], Split], Mapping[str, Any]]
+    ranges: Mapping[str, tuple[int | float, int | float]] = field(default_factory=dict)
+    units: Mapping[str, int | float] = field(default_factory=dict)
+    revealed: bool = False  # whether views show the numbers to everybody
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,14 @@ class Tie(_Write):
 
 
 class NewPlayer(_Write):
-    """Somebody else sits in the seat from here on, as a seat string says."""
+    """Somebody else sits in the seat from here on, as a seat string says.
+
+    It may keep what the player before it remembered.
+    """
 
     kind: Literal["seat"] = "seat"
     player: Annotated[str, Field(pattern=ONE_CHAIR)]
+    keeps_memory: bool = False
 
 
 Patch = Annotated[

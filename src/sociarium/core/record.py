@@ -35,9 +35,10 @@ from sociarium.core.patches import (
     Message,
     Patch,
 )
+from sociarium.core.text import text_validator
 from sociarium.core.world_files import WORLD_FILES
 
-FORMAT = 2
+FORMAT = 3
 MAGIC = b"sociarium episode\n"
 LENGTH = struct.Struct("<I")
 DIGEST = hashlib.sha256().digest_size
@@ -46,6 +47,7 @@ MOST_UNMARKED = 1000  # steps between two marks
 MOST_PAGE = 1 << 25  # bytes of the unpacked page
 MOST_ACTIONS = 1 << 27  # bytes of the unpacked actions
 MOST_FILE = 1 << 27
+LONGEST_PLAYER_NAME = 60  # characters
 
 Step = Annotated[int, Field(ge=0, le=MOST_STEPS)]
 Seat = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
@@ -53,6 +55,7 @@ Plain = Annotated[float, Field(allow_inf_nan=False)] | int | bool
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Short = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 Chair = Annotated[str, Field(pattern=ONE_CHAIR)]
+PlayerName = Annotated[str, Field(min_length=1), text_validator(LONGEST_PLAYER_NAME)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,:% -]{0,499}$")]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
@@ -82,7 +85,7 @@ class Asked(_Page):
 class Page(_Page):
     """Everything about an episode but its actions."""
 
-    format: Literal[2] = FORMAT
+    format: Literal[2, 3] = FORMAT
     sociarium: Short
     env: Name
     players: Annotated[int, Field(ge=1, le=MOST_SEATS)]
@@ -97,6 +100,13 @@ class Page(_Page):
     width: Literal[1, 2] = 1  # bytes of an action
     clock: Short = "lockstep"
     ended: Short = ""
+    names: Annotated[tuple[PlayerName, ...], Field(max_length=MOST_SEATS)] = ()  # by seat, if any
+    knowledge: Literal["none", "discovered", "full"] = "none"  # of hidden recipes, as disclosed
+    told: Annotated[tuple[Short, ...], Field(max_length=8)] = ()  # beyond the view, to host players
+    revealed: Annotated[
+        tuple[Short, ...], Field(max_length=64)
+    ] = ()  # hidden numbers, to everybody
+    trial: Annotated[int, Field(ge=0, lt=1 << 20)] = 0  # of a series
     texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()
     patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
     tasks: Annotated[tuple[SkillTask, ...], Field(max_length=MOST_TEXTS)] = ()

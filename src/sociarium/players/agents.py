@@ -1,148 +1,34 @@
-"""Players from elsewhere: `agent:http://...` over the wire, `agent:my_players.py:Polite` in Python.
-
-Both are asked with a percept and answer with a decision; over the wire both are JSON. An address
-gets a POST for each decision and answers with one object, such as `{"action": "forward"}` or
-`{"skill": "collect", "thing": "apple", "say": {"text": "mine", "to": 2}}`.
-"""
+"""The kind `agent`: `agent:http://...` over the wire, `agent:my_players.py:Polite` in Python."""
 
 import importlib
 import importlib.util
-import inspect
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from sociarium.core.environment import Environment
-from sociarium.core.errors import (
-    BadArgument,
-    CannotRead,
-    MissingExtra,
-    SociariumError,
-    first_wrong,
-)
+from sociarium.core.errors import BadArgument, CannotRead, SociariumError
 from sociarium.core.extensions import extensions
-from sociarium.players.decision import Decision
-from sociarium.players.percept import Percept
+from sociarium.players.http_player import HttpPlayer
+from sociarium.players.lifting import is_host_player, lift
 from sociarium.players.protocol import HostPlayer
 
-MOST_ANSWER = 1 << 16  # bytes
 
+def make_agent(
+    ref: str, env: Environment[Any, Any], seats: tuple[int, ...], **options: str
+) -> HostPlayer:
+    """The player that a seat string means: at an address, or a class or function in a file.
 
-class BadAnswer(SociariumError):
-    """An answer that is no decision: too long, not JSON, or of another shape."""
-
-
-class Remote:
-    """Somebody at an address. It keeps its memory itself, so there is nothing to snapshot."""
-
-    def __init__(self, url: str) -> None:
-        try:
-            self._http = importlib.import_module("httpx2")
-        except ImportError as error:
-            raise MissingExtra("httpx2", "agents") from error
-        self.url = url
-        self._client: Any = None
-
-    async def decide(self, percept: Percept, deadline: float) -> Decision:
-        """Posts the percept; the answer is read no further than it may be long."""
-        if self._client is None:
-            self._client = self._http.AsyncClient(trust_env=False, follow_redirects=False)
-        asked = {**percept.as_dict(), "deadline": deadline}
-        answer = bytearray()
-        plain = {"Accept-Encoding": "identity"}
-        post = self._client.stream("POST", self.url, json=asked, headers=plain, timeout=deadline)
-        async with post as response:
-            if response.status_code != 200:
-                raise BadAnswer(f"answered with status {response.status_code}")
-            async for chunk in response.aiter_raw():
-                answer += chunk
-                if len(answer) > MOST_ANSWER:
-                    raise BadAnswer(f"answered with more than {MOST_ANSWER} bytes")
-        return parse_answer(bytes(answer))
-
-    async def close(self) -> None:
-        """Lets go of the connection."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
-
-    def snapshot(self) -> None:
-        """Nothing that is kept here."""
-
-    def restore(self, snapshot: None) -> None:
-        """Nothing to remember."""
-
-
-class FunctionPlayer:
-    """An async function of a percept as a player; it answers with the name of an action.
-
-    It may also answer with a `Decision`, with a dictionary of its fields, or with None to stay.
-    What it remembers is its own business: a match that is resumed does not bring it back.
+    A class with `open` is made from its options; a simpler one from the environment, its seat and
+    its options.
     """
-
-    def __init__(self, function: Callable[[Percept], Awaitable[Any]]) -> None:
-        self.function = function
-
-    async def decide(self, percept: Percept, deadline: float) -> Decision:
-        """Awaits the function."""
-        return as_decision(await self.function(percept))
-
-    def snapshot(self) -> None:
-        """Nothing that can be known from here."""
-
-    def restore(self, snapshot: None) -> None:
-        """Nothing to remember."""
-
-
-def as_decision(answer: Any) -> Decision:
-    """The decision that a function means by its answer."""
-    if isinstance(answer, Decision):
-        return answer
-    if answer is None or isinstance(answer, str):
-        return Decision(action=answer)
-    if isinstance(answer, dict):
-        try:
-            return Decision.model_validate(answer)
-        except ValidationError as error:
-            raise BadAnswer(first_wrong(error)) from None
-    raise BadAnswer(
-        f"answered with {type(answer).__name__}; an answer is the name of an action, a Decision, "
-        "its fields as a dictionary, or None"
-    )
-
-
-def decides_outside(player: Any) -> bool:
-    """Whether a player decides outside compiled code: an async function, or a host player."""
-    return inspect.iscoroutinefunction(player) or isinstance(player, HostPlayer)
-
-
-def lifted(player: Any) -> HostPlayer:
-    """The host player that an object is, or that an async function is made into."""
-    return FunctionPlayer(player) if inspect.iscoroutinefunction(player) else player
-
-
-def parse_answer(answer: bytes) -> Decision:
-    """The decision in an answer."""
-    try:
-        return Decision.model_validate_json(answer)
-    except ValidationError as error:
-        raise BadAnswer(first_wrong(error)) from None
-
-
-def agent(ref: str, env: Environment[Any, Any], seat: int, **options: str) -> HostPlayer:
-    """The player that a seat string means: at an address, or a class in a file or a module."""
     if ref.startswith(("http://", "https://")):
-        if "@" in ref:
-            raise BadArgument("an agent's address must not hold a name or a password")
         if options:
             given = ", ".join(options)
             raise BadArgument(
-                f"an address takes no options but deadline and fallback; given {given}"
+                f"an address takes no options but name, mind, deadline and fallback; given {given}"
             )
-        return Remote(ref)
+        return HttpPlayer(ref)
     added = {name: kind for name, kind in extensions("players").items() if hasattr(kind, "decide")}
     where, _, name = ref.rpartition(":")
     if ref not in added and not (where and name.isidentifier()):
@@ -151,17 +37,34 @@ def agent(ref: str, env: Environment[Any, Any], seat: int, **options: str) -> Ho
             f"{ref!r} is no agent; write agent:http://host:port/path, agent:file.py:Class, "
             f"agent:package.module:Class{known}"
         )
-    kind = added[ref] if ref in added else _class(where, name)
+    kind = added[ref] if ref in added else _named(where, name)
+    whole = hasattr(kind, "open")
+    if len(seats) > 1 and not whole:
+        raise BadArgument(
+            f"{ref} decides for one seat; to sit in seats {', '.join(map(str, seats))} as one mind "
+            "it needs open, decide(percepts, deadline) and close"
+        )
     try:
-        made = kind(env, seat, **options)
+        if not isinstance(kind, type):
+            made = kind
+        else:
+            made = kind(**options) if whole else kind(env, *seats, **options)
     except (SociariumError, TypeError, ValueError) as error:
-        raise BadArgument(f"{ref} cannot sit in seat {seat} of {env.id}: {error}") from error
-    if not isinstance(made, HostPlayer):
-        raise BadArgument(f"{ref} lacks decide, snapshot or restore, which every agent has")
-    return made
+        seated = f"seat {seats[0]}" if len(seats) == 1 else f"seats {', '.join(map(str, seats))}"
+        raise BadArgument(f"{ref} cannot sit in {seated} of {env.id}: {error}") from error
+    if not is_host_player(made):
+        raise BadArgument(f"{ref} has no decide, which every agent has")
+    return lift(made)
 
 
-def _class(where: str, name: str) -> Any:
+def file_of_agent(ref: str) -> str:
+    """The file that an agent comes from, if it comes from one."""
+    where = ref.rpartition(":")[0]
+    return where if where.endswith(".py") else ""
+
+
+def _named(where: str, name: str) -> Any:
+    """The class or function of this name in a file or a module."""
     if where.endswith(".py"):
         spec = importlib.util.spec_from_file_location(f"agents in {where}", where)
         if spec is None or spec.loader is None or not Path(where).exists():

@@ -1,12 +1,15 @@
-"""What players are: pure ones inside compiled code, and those that are asked from outside."""
+"""What players are: pure ones inside compiled code, and host players that are awaited outside."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.core.environment import View
-from sociarium.players.decision import Decision
-from sociarium.players.percept import Percept
+from sociarium.core.decision import Decision, Reply
+from sociarium.core.environment import Environment, View
+from sociarium.core.percept import Percept
 
 
 @runtime_checkable
@@ -27,16 +30,44 @@ class PurePlayer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class HostSeating:
+    """What a host player is told when it sits down, before anything is asked of it."""
+
+    env: Environment[Any, Any]
+    seats: tuple[int, ...]  # its own
+    names: tuple[str, ...]  # of all players, by seat
+    rules: Mapping[str, str]
+    knowledge: str  # of hidden recipes: none, discovered or full
+    deadline: float  # seconds it may think
+    folder: Path | None  # its own, if the match has one
+    step: int = 0  # at which it sits down, 0 at the start
+    trial: int = 0  # of a series
+
+
 @runtime_checkable
 class HostPlayer(Protocol):
     """Decides outside compiled code, in its own time: a model, a person, a program elsewhere.
 
-    It is asked when its last skill has ended. What it remembers can be put into plain values and
-    taken from them, so that a match can be stopped, resumed and forked.
+    One host player may sit in several seats. It is asked for those of its seats whose last skill
+    has ended. What it remembers can be put into plain values and taken from them, so that a match
+    can be stopped, resumed and forked: small ones, such as a position in a file of its folder.
+
+    A player without skills may say so by `skilled = False`, which saves compiling them. Whoever
+    says `polled = True` is never awaited: `poll(percepts)` is called at every step and gives the
+    newest reply, or None where nothing was entered, which means to stay.
     """
 
-    async def decide(self, percept: Percept, deadline: float) -> Decision:
-        """What to do next; after `deadline` seconds nobody waits any longer."""
+    async def open(self, seating: HostSeating) -> None:
+        """Sits down."""
+        ...
+
+    async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
+        """What its seats do next; after `deadline` seconds nobody waits any longer."""
+        ...
+
+    async def close(self) -> None:
+        """Gets up; nothing more is asked."""
         ...
 
     def snapshot(self) -> Any:
@@ -46,3 +77,28 @@ class HostPlayer(Protocol):
     def restore(self, snapshot: Any) -> None:
         """Remembers what it did when the snapshot was taken."""
         ...
+
+
+class SimpleHostPlayer:
+    """The host player that all but `decide` of is left to: one seat, nothing to remember."""
+
+    async def open(self, seating: HostSeating) -> None:
+        """Needs nothing."""
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+    def snapshot(self) -> Any:
+        """Nothing."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Nothing."""
+
+
+class Absent(SimpleHostPlayer):
+    """Sits in for somebody of the past who is not called again."""
+
+    async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
+        """Stays."""
+        return Reply({percept.seat: Decision() for percept in percepts})

@@ -3,8 +3,9 @@
 import importlib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from sociarium import catalogue
@@ -13,15 +14,17 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
 from sociarium.core.queries import read_query, write_query
+from sociarium.players.agents import file_of_agent, make_agent
+from sociarium.players.kinds import SeatKind
 from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import anywhere, social
 from sociarium.players.society_policy import SocietyPolicy
 
-AGENT = "agent"  # decides outside compiled code
-KINDS = ("random", "idle", "script", "policy", AGENT)
 _EXAMPLE = "KIND?name=value&name=value, as in script:cooperator?social=joiner"
-_SEAT = re.compile(r"(?P<kind>[a-z]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?")
+_SEAT = re.compile(
+    r"(?P<kind>[a-z_]+)(:(?P<ref>[^?*\s]+))?(\?(?P<options>[^*\s]+))?(\*(?P<n>\d+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,17 @@ class Seat:
     @property
     def outside(self) -> bool:
         """Whether its player decides outside compiled code."""
-        return self.kind == AGENT
+        return kinds()[self.kind].outside
+
+    @property
+    def name(self) -> str:
+        """What the player is called, or nothing if it has no name of its own."""
+        return dict(self.options).get("name", "")
+
+    @property
+    def own_options(self) -> dict[str, str]:
+        """The options but for the player's name, which its maker does not ask for."""
+        return {option: value for option, value in self.options if option != "name"}
 
     def __str__(self) -> str:
         return self.kind + (f":{self.ref}" if self.ref else "") + write_query(dict(self.options))
@@ -53,9 +66,9 @@ def parse(seats: str) -> tuple[Seat, ...]:
             raise BadArgument(
                 f"{word!r} is not a seat; write kind[:ref][?k=v&k=v][*n], as in script:forager*3"
             )
-        if match["kind"] not in KINDS:
+        if match["kind"] not in kinds():
             hint = f"If {match['kind']} is a script, write script:{match['kind']}."
-            raise UnknownName("kind of player", match["kind"], KINDS, hint)
+            raise UnknownName("kind of player", match["kind"], tuple(kinds()), hint)
         options = tuple(read_query(match["options"] or "", _EXAMPLE).items())
         chairs += [Seat(match["kind"], match["ref"] or "", options)] * int(match["n"] or 1)
     return tuple(chairs)
@@ -71,10 +84,7 @@ def chair(text: str) -> Seat:
 
 def file_of(seat: Seat) -> str:
     """The file or the folder that a player comes from, if there is one."""
-    if seat.kind == "policy":
-        return seat.ref
-    where = seat.ref.rpartition(":")[0]
-    return where if seat.outside and where.endswith(".py") else ""
+    return kinds()[seat.kind].file_of(seat.ref)
 
 
 def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
@@ -86,13 +96,14 @@ def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
 
 
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
-    """The player for a chair in this environment.
+    """The pure player for a chair in this environment.
 
     In a society scripts, and policies of its bare world, work there as they would without a
     charter, with the social policy that `social` names.
     """
-    if isinstance(env, Society) and _of_the_world(seat, env):
-        options = dict(seat.options)
+    kind = kinds()[seat.kind]
+    if isinstance(env, Society) and kind.of_world(seat.ref, env):
+        options = seat.own_options
         name = options.pop("social", "loner")
         if name not in social.SOCIAL_POLICIES:
             raise UnknownName("social policy", name, tuple(social.SOCIAL_POLICIES))
@@ -101,22 +112,12 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
         social_policy = social.SOCIAL_POLICIES[name](env, **own)
         return SocietyPolicy(worker, social_policy, len(env.world.actions), env.charter.pauses)
-    if seat.outside:
+    if kind.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in a match: "
             "`sociarium match`, or Match in Python"
         )
-    if seat.kind == "policy":
-        return load_policy(seat.ref, env, **_options(seat, load_policy, skipped=2))
-    known = scripts(env)
-    if seat.kind != "script" and seat.ref:
-        raise BadArgument(f"{seat} names {seat.ref!r}, but {seat.kind} players are all alike")
-    name = seat.ref if seat.kind == "script" else seat.kind
-    if name not in known:
-        world = env.id or type(env).__name__
-        hint = f"{world} has {', '.join(known)}."
-        raise UnknownName("script", name, tuple(known), hint)
-    return known[name](env, **_options(seat, known[name]))
+    return kind.make(seat.ref, env, **seat.own_options)
 
 
 def script(name: str, env: Environment[Any, Any], **options: object) -> PurePlayer:
@@ -128,25 +129,71 @@ def script(name: str, env: Environment[Any, Any], **options: object) -> PurePlay
     return player(Seat("script", name, given), env)
 
 
-def _of_the_world(seat: Seat, society: Society) -> bool:
-    """Whether a player knows only the world of a society."""
-    bare = seat.kind == "policy" and trained_in(seat.ref) == society.world.id != society.id
-    return bare or seat.kind == "script"
+@cache
+def kinds() -> dict[str, SeatKind]:
+    """Every kind of player by name: those built in, then those that packages add."""
+    built_in = (
+        SeatKind("random", "draws among what is legal", partial(_scripted, "random")),
+        SeatKind("idle", "stays", partial(_scripted, "idle")),
+        SeatKind(
+            "script",
+            "plays by a rule of the world",
+            lambda ref, env, **options: _script(ref, env, **options),
+            of_world=lambda ref, society: True,
+        ),
+        SeatKind(
+            "policy",
+            "has learned",
+            lambda ref, env, **options: load_policy(
+                ref, env, **_options(f"policy:{ref}", options, load_policy, skipped=2)
+            ),
+            file_of=lambda ref: ref,
+            of_world=lambda ref, society: trained_in(ref) == society.world.id != society.id,
+        ),
+        SeatKind(
+            "agent",
+            "a program elsewhere, or a class or function in Python",
+            make_agent,
+            outside=True,
+            needs_trust=True,
+            resumed="snapshot",
+            file_of=file_of_agent,
+        ),
+    )
+    added = {kind.name: kind for kind in extensions("seat_kinds").values()}
+    return {**added, **{kind.name: kind for kind in built_in}}
 
 
-def _options(seat: Seat, maker: Callable[..., PurePlayer], skipped: int = 1) -> dict[str, Any]:
-    """The seat's options as the numbers that its maker asks for after the first few arguments."""
+def _scripted(name: str, ref: str, env: Environment[Any, Any], **options: str) -> PurePlayer:
+    """A script that is a kind of its own."""
+    if ref:
+        raise BadArgument(f"{name}:{ref} names {ref!r}, but {name} players are all alike")
+    return _script(name, env, **options)
+
+
+def _script(name: str, env: Environment[Any, Any], **options: str) -> PurePlayer:
+    known = scripts(env)
+    if name not in known:
+        world = env.id or type(env).__name__
+        raise UnknownName("script", name, tuple(known), f"{world} has {', '.join(known)}.")
+    return known[name](env, **_options(f"script:{name}", options, known[name]))
+
+
+def _options(
+    who: str, given: Mapping[str, str], maker: Callable[..., PurePlayer], skipped: int = 1
+) -> dict[str, Any]:
+    """Options as the numbers that a player's maker asks for after its first few arguments."""
     parameters = list(inspect.signature(maker).parameters.values())[skipped:]
     asked = {parameter.name: parameter.annotation for parameter in parameters}
     chosen: dict[str, Any] = {}
-    for name, value in seat.options:
+    for name, value in given.items():
         if not asked:
-            raise BadArgument(f"{seat} has the option {name!r}, but this player takes none")
+            raise BadArgument(f"{who} has the option {name!r}, but this player takes none")
         if name not in asked:
-            raise UnknownName(f"option of {seat.kind}:{seat.ref}", name, tuple(asked))
+            raise UnknownName(f"option of {who}", name, tuple(asked))
         try:
             chosen[name] = asked[name](value)
         except ValueError:
             kind = {int: "a whole number", float: "a number"}[asked[name]]
-            raise BadArgument(f"{name} of {seat} must be {kind}; given {value!r}") from None
+            raise BadArgument(f"{name} of {who} must be {kind}; given {value!r}") from None
     return chosen

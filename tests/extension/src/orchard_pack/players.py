@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from sociarium.core.actions import find_action
-from sociarium.players.decision import Decision
+from sociarium.core.decision import Decision
 
 
 class Gardener:

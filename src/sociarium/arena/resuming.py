@@ -1,0 +1,80 @@
+"""Taking a session up again from its record."""
+
+from collections.abc import Collection
+
+import numpy as np
+
+from sociarium.arena.host_seats import HostSeat
+from sociarium.arena.past import Past
+from sociarium.arena.play import Play
+from sociarium.arena.recording import Recorder, payloads_of
+from sociarium.arena.runner import BY_SKILL
+from sociarium.arena.tick import Tick
+from sociarium.core.errors import CannotRead
+from sociarium.core.patches import Message
+from sociarium.core.record import Record
+from sociarium.players.protocol import Absent
+
+
+def retrace(play: Play, kept: Record, leaving: Collection[int] = ()) -> None:
+    """Plays a record again in a session that has not begun, to go on from its end.
+
+    Pure players think again what they thought, so that they remember what they did; should one
+    decide otherwise, or the state come out differently, the record is refused. Host players do what
+    is recorded; those of the past, and those `leaving` now, are not even called up. Nothing is
+    written down again.
+    """
+    page, marks, past = kept.page, dict(kept.page.marks), Past(kept.page)
+    recorder, play.recorder = play.recorder, Recorder()
+    while True:
+        now = play.step
+        if now in marks and marks[now] != play.mark():
+            raise CannotRead(f"the record comes out differently at step {now}")
+        for change in past.changes(now):
+            away = not past.stays(change) or change.seat in leaving
+            who = Absent() if away else None
+            play.reseat(change.seat, change.player, keep_memory=change.keeps_memory, who=who)
+        if now == page.steps:
+            break
+        step = _retrace_step if play.hosts else _retrace_pure
+        tick = step(play, past, kept)
+        if not np.array_equal(tick.actions, kept.actions[now]):
+            raise CannotRead(f"the players decide otherwise than recorded at step {now}")
+    play.ended, play.recorder = page.ended, recorder
+    if not recorder.payloads():
+        for payload in payloads_of(kept, len(play.env.actions)):
+            recorder.append(payload)
+
+
+def _retrace_pure(play: Play, past: Past, kept: Record) -> Tick:
+    return play.advance_pure()
+
+
+def _retrace_step(play: Play, past: Past, kept: Record) -> Tick:
+    """A step in which host players are asked, answer, write and do what is recorded."""
+    play.clock.asks(*play.free())
+    for seat in past.asked(play.step):
+        one = _host(play, seat)
+        one.events, one.messages = [], []
+    for answer, tasks, patches in past.answers(play.step):
+        one = _host(play, answer.seat)
+        one.decisions, one.status = one.decisions + 1, ""
+        one.failures.update([answer.failure] if answer.failure else [])
+        for task in tasks:
+            play.pursue(task.seat, task.skill, task.arguments)
+        for patch in patches:
+            told = isinstance(patch, Message)
+            play.apply(patch, kept.page.texts[patch.text] if told else "")
+    moving, actions = play.clock.moves(), kept.actions[play.step]
+    return play.advance(
+        {
+            seat: BY_SKILL if one.pursues and seat in moving else int(actions[seat])
+            for seat, one in play.hosts.items()
+        }
+    )
+
+
+def _host(play: Play, seat: int) -> HostSeat:
+    if seat not in play.hosts:
+        raise CannotRead(f"the player in seat {seat} was asked, and is none that can be")
+    return play.hosts[seat]

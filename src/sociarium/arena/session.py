@@ -1,0 +1,225 @@
+"""A session: an episode played step by step, each step recorded before it is told.
+
+Pure players decide inside the compiled step. Host players are asked around it, all at once, and
+their answers count in seat order, so that who answers first changes nothing. Whoever is late, dead
+or talks nonsense is replaced by its fallback for a step, and counted; the session goes on.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sociarium.arena.clocks import Realtime
+from sociarium.arena.host_seats import (
+    Mind,
+    Question,
+    folder_of,
+    outcome,
+)
+from sociarium.arena.play import Play
+from sociarium.arena.tick import Tick
+from sociarium.core.actions import STAY
+from sociarium.core.decision import Decision, Reply, as_reply
+from sociarium.core.errors import printable
+from sociarium.core.percept import Percept
+from sociarium.players.protocol import HostSeating
+
+log = logging.getLogger(__name__)
+
+MOST_WRITTEN = 1 << 22  # bytes of texts in one match
+MOST_ROWS = 150_000  # of questions, skills and patches in one match
+
+
+class Paused(Exception):
+    """A host player asked to pause before anything of a step was committed."""
+
+
+class Session(Play):
+    """Players of any kind in one episode, one tick after another.
+
+    >>> async for tick in Session(make("coins"), [my_async_function, "script:cooperator"]):
+    ...     print(tick.step, tick.action_names, tick.raw)
+
+    `seats` is a seat string, or a list of players, functions and seat strings; one alone fills all
+    seats. `guests` are host players that sit in some seats instead. Whoever may sit down later is
+    on `reserve`: then nothing is compiled when it does.
+    """
+
+    def __aiter__(self) -> "Session":
+        return self
+
+    async def __anext__(self) -> Tick:
+        if self.ended or self._stopping or self.step >= self.steps:
+            await self.close()
+            raise StopAsyncIteration
+        try:
+            return await self._tick()
+        except Paused as pause:
+            self.paused = str(pause)
+            await self.close()
+            raise StopAsyncIteration from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _tick(self) -> Tick:
+        self.begin_record()
+        await self._open()
+        if not self.hosts:
+            await asyncio.sleep(0)
+            return self.advance_pure()
+        before = self.checkpoint()
+        try:
+            await self._hear()
+        except Paused:
+            self.return_to(before)
+            raise
+        tick = self.advance_hosts()
+        if isinstance(self.clock, Realtime):
+            self._due = max(self._due + self.clock.tick, time.monotonic())
+            await asyncio.sleep(self._due - time.monotonic())
+        return tick
+
+    def stop(self) -> None:
+        """Ends after the step that is being played; the session can be taken up again."""
+        self._stopping = True
+
+    async def _open(self) -> None:
+        """Players sit down, and the clock starts."""
+        if not self._began:
+            self._began = time.monotonic() - self.spent
+            if isinstance(self.clock, Realtime) and self.hosts:
+                self.runner.step(self.now, {seat: STAY for seat in self.hosts})  # compiles it
+            self._due = time.monotonic()
+        if self._closed:
+            self._closed = False
+            self._began = time.monotonic() - self.spent
+        for mind in self.minds:
+            if not mind.opened:
+                mind.opened = True
+                own = folder_of(mind, self.folder)
+                if own is not None:
+                    own.mkdir(parents=True, exist_ok=True)
+                await mind.player.open(
+                    HostSeating(
+                        env=self.env,
+                        seats=mind.seats,
+                        names=self.names,
+                        rules=dict(self.env.sheet.rules),
+                        knowledge=self.builder.knowledge,
+                        deadline=mind.deadline,
+                        folder=own,
+                        step=self.step,
+                        trial=self.trial,
+                    )
+                )
+                self.remember(mind)
+
+    async def close(self) -> None:
+        """Nobody is waited for any longer, and host players get up."""
+        if self._closed:
+            return
+        self._closed, self._stopping = True, False
+        self.settle()
+        self.spent = time.monotonic() - self._began if self._began else 0.0
+        if not self.ended and not self.paused and self.step >= self.steps:
+            self.ended = f"steps {self.steps}"
+        for mind in self.minds:
+            mind.forget_question()
+            if mind.opened:
+                mind.opened = False
+                try:
+                    await mind.player.close()
+                except Exception as error:
+                    log.warning("seat %s: cannot close (%s)", mind.key, printable(error))
+        self.recorder.remember(self.step, self.memories())
+        self.recorder.finish(self)
+
+    async def _hear(self) -> None:
+        """Asks whoever the clock says, and commits what has been answered, in seat order."""
+        self.chosen = []
+        for one in self.hosts.values():
+            one.action = STAY
+        self._poll()
+        for phase in self.clock.phases(self.clock.asks(*self.free())):
+            self._ask(phase)
+            if self.clock.waits:
+                await self._answers()
+            self._commit()
+        if not self.clock.waits:
+            await asyncio.sleep(0)
+            self._commit()
+
+    def _poll(self) -> None:
+        """Takes the newest input of players who are not awaited."""
+        for mind in self.minds:
+            if not mind.polled:
+                continue
+            seats = [seat for seat in mind.seats if not self.hosts[seat].pursues]
+            percepts = [self.percept(seat) for seat in seats]
+            given = mind.poll(percepts)
+            reply = Reply() if given is None else as_reply(given, seats)
+            for percept in percepts:
+                self._enter(percept, reply.decisions.get(percept.seat, Decision()))
+
+    def _enter(self, percept: Percept, decision: Decision) -> None:
+        """The input of a polled player counts; it is noted where it is another than before."""
+        one = self.hosts[percept.seat]
+        one.events, one.messages = [], []
+        lasts = not decision.skill and not decision.writes(self.step, percept.seat, 0)
+        if lasts and decision == (one.entered or Decision()):
+            self.take_up(percept, decision)
+        else:
+            self.land(percept, self.step, decision, "", "")
+        one.entered = decision
+
+    def _ask(self, seats: Sequence[int]) -> None:
+        """Asks the minds in these seats, each once, unless they are still thinking."""
+        for mind in self.minds:
+            asked = [seat for seat in mind.seats if seat in seats]
+            if not asked or mind.question is not None:
+                continue
+            mind.ask([self.percept(seat) for seat in asked], self.step)
+            for seat in asked:
+                self.hosts[seat].events, self.hosts[seat].messages = [], []
+
+    async def _answers(self) -> None:
+        """Until everybody has answered or is late; all of them think at once."""
+        for mind in self.minds:
+            if mind.question is not None:
+                left = mind.question.since + mind.deadline - time.monotonic()
+                if left > 0:
+                    await asyncio.wait([mind.question.task], timeout=left)
+
+    def _commit(self) -> None:
+        """What has been answered becomes actions, skills and writes, in seat order."""
+        now = time.monotonic()
+        landed: list[tuple[Percept, Question, Any]] = []
+        for mind in self.minds:
+            question = mind.question
+            late = question is not None and now - question.since >= mind.deadline
+            if question is None or not (question.task.done() or late):
+                continue
+            failure, why, reply = outcome(question)
+            if reply is not None and reply.pause:
+                raise Paused(reply.pause)
+            mind.question = None
+            self._time(mind, question, now - question.since, reply)
+            for percept in question.percepts:
+                landed.append((percept, question, (failure, why, reply)))
+        for percept, question, (failure, why, reply) in sorted(landed, key=lambda x: x[0].seat):
+            decision = None if reply is None else reply.decisions.get(percept.seat)
+            if reply is not None and decision is None:
+                failure, why = "malformed", "has no decision for this seat"
+            first = percept.seat == question.seats[0]
+            trace = reply.trace if reply is not None and first else None
+            self.land(percept, question.step, decision, failure, why, trace)
+
+    def _time(self, mind: Mind, question: Question, seconds: float, reply: Reply | None) -> None:
+        usage = {} if reply is None else dict(reply.usage)
+        mind.usage.update(usage)
+        row: dict[str, Any] = {"seats": list(question.seats), "asked": question.step}
+        row |= {"landed": self.step, "seconds": seconds}
+        self.timing.append(row | ({"usage": usage} if usage else {}))

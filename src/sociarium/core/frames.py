@@ -1,0 +1,64 @@
+"""Files of frames: each with its length and a checksum, so that a torn end is found and cut."""
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sociarium.core import disk
+from sociarium.core.errors import CannotRead, CannotWrite
+
+HEAD = struct.Struct("<II")  # length, CRC-32
+MOST_FRAME = 1 << 26  # bytes
+
+
+def pack(payload: bytes) -> bytes:
+    """The frame of a payload."""
+    return HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def whole_frames(data: bytes) -> Iterator[bytes]:
+    """The payloads up to the first frame that is torn or damaged."""
+    at = 0
+    while at + HEAD.size <= len(data):
+        length, checksum = HEAD.unpack_from(data, at)
+        at += HEAD.size
+        payload = data[at : at + length]
+        if length > MOST_FRAME or len(payload) < length or zlib.crc32(payload) != checksum:
+            return
+        yield payload
+        at += length
+
+
+class FrameFile:
+    """A file that grows by frames; what `append` was given is there when it returns.
+
+    The bytes are with the system then, and outlive the end of this process, however it ends. The
+    file is not held open, so that hundreds of matches can be played at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def frames(self) -> list[bytes]:
+        """The payloads of all whole frames."""
+        try:
+            return list(whole_frames(self.path.read_bytes()))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise CannotRead(f"Cannot read {self.path}: {error.strerror or error}.") from error
+
+    def append(self, payloads: Sequence[bytes]) -> None:
+        """Adds frames."""
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                rest = memoryview(b"".join(map(pack, payloads)))
+                while rest:
+                    rest = rest[file.write(rest) :]
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
+
+    def replace(self, payloads: Sequence[bytes]) -> None:
+        """These frames instead, all or nothing; what was torn behind them is gone."""
+        disk.replace(self.path, b"".join(map(pack, payloads)))
