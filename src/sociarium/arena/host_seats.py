@@ -139,12 +139,17 @@ def host_seats(
     """The seats of host players among these chairs; those that are `given` sit there instead.
 
     One host player on several chairs is one mind, and so are seat strings that name the same
-    `mind`. A function or a simple object on several chairs is asked for each of them.
+    `mind`. A function or a simple object on several chairs is asked for each of them. A host seat
+    of an earlier trial that is given keeps its mind.
     """
     minds: dict[Any, list[int]] = {}
+    stays: dict[int, HostSeat] = {}
     for seat, chair in enumerate(chairs):
         who = given.get(seat, chair)
-        if isinstance(who, Seat):
+        if isinstance(who, HostSeat):
+            who.mind.usage = Counter()
+            stays[seat] = HostSeat(who.mind, who.fallback)
+        elif isinstance(who, Seat):
             if who.outside:
                 named = dict(who.options).get("mind", "")
                 minds.setdefault((who.kind, who.ref, named) if named else seat, []).append(seat)
@@ -155,7 +160,7 @@ def host_seats(
     for seats in minds.values():
         who = given.get(seats[0], chairs[seats[0]])
         found |= host_seat(env, who, tuple(seats), deadline)
-    return dict(sorted(found.items()))
+    return dict(sorted({**found, **stays}.items()))
 
 
 def host_seat(

@@ -1,7 +1,7 @@
 """A match: any mix of players in one episode, from its first step to its last."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -48,12 +48,7 @@ class Match:
 
         Where an event loop runs already, as in a notebook, it plays in a thread beside it.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return run_alone(self.play())
-        with ThreadPoolExecutor(1) as beside:
-            return beside.submit(lambda: run_alone(self.play())).result()
+        return run_apart(self.play)
 
     async def play(self, until: int | None = None) -> Record:
         """Plays to the end, to a step at which the match can be taken up again, or to a stop."""
@@ -129,8 +124,18 @@ class Match:
         return Replay(self.env, self.record()).episode()[0]
 
 
-def run_alone(coroutine: Any) -> Any:
-    """The result of a coroutine on a loop of its own; what it leaves undone is given up."""
+def run_apart(play: Callable[[], Any]) -> Any:
+    """The result of an async function, on a loop of its own; beside one that runs, in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _run(play())
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(lambda: _run(play())).result()
+
+
+def _run(coroutine: Any) -> Any:
+    """What it leaves undone is given up."""
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(coroutine)

@@ -24,6 +24,7 @@ from sociarium.arena.past import cut
 from sociarium.arena.recording import Recorder, payloads_of, record_of
 from sociarium.arena.replay import world_of
 from sociarium.arena.resuming import retrace
+from sociarium.arena.seating import Seats, chairs_of, decides_outside
 from sociarium.arena.session import Session
 from sociarium.core import disk, record
 from sociarium.core.environment import Environment
@@ -36,7 +37,7 @@ from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.players import roster
 from sociarium.players.protocol import Absent
 from sociarium.players.roster import Seat, kinds
-from sociarium.views.progress import OnProgress
+from sociarium.views.progress import OnProgress, silent
 
 log = logging.getLogger(__name__)
 
@@ -63,31 +64,39 @@ class Terms:
     lane: int = 0
     number: int = 0  # of the episode in its lane
 
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> "Terms":
+        """The terms in a config of plain values."""
+        told = {field.name: config[field.name] for field in dataclasses.fields(cls)}
+        lists = {name: tuple(map(str, told[name])) for name in ("ends", "tell")}
+        return cls(**{**told, **lists, "deadline": float(told["deadline"])})
+
     def match(
         self,
         env: Environment[Any, Any],
-        seats: str | Sequence[Seat],
+        seats: Seats,
         seed: int,
-        on_progress: OnProgress,
+        on_progress: OnProgress = silent,
         folder: "MatchFolder | None" = None,
-        guests: Mapping[int, Any] | None = None,
-        reserve: str = "",
+        **more: Any,
     ) -> Match:
-        """A match on these terms, before its first step; a folder keeps it, if there is one."""
+        """A match on these terms, before its first step; a folder keeps it, if there is one.
+
+        `more` are other arguments of `Session`.
+        """
         gauges = [spec.name for spec in env.gauge_specs]
         terms = {name: value for name, value in vars(self).items() if name not in ("clock", "ends")}
         kept = {} if folder is None else {"recorder": folder, "folder": folder.path}
         return Match(
             env,
             seats,
-            guests=guests,
-            reserve=reserve,
             seed=seed,
             clock=clocks.clock(self.clock),
             ends=[ends.end(text, gauges) for text in self.ends],
             on_progress=on_progress,
             **terms,
             **kept,
+            **more,
         )
 
 
@@ -191,12 +200,8 @@ class MatchFolder(Recorder):
     @property
     def terms(self) -> Terms:
         """What was agreed before the match."""
-        config = self._config()
-        named = {field.name for field in dataclasses.fields(Terms)}
         try:
-            told = {name: config[name] for name in named}
-            lists = {name: tuple(map(str, told[name])) for name in ("ends", "tell")}
-            return Terms(**{**told, **lists, "deadline": float(told["deadline"])})
+            return Terms.read(self._config())
         except (KeyError, TypeError, ValueError) as error:
             raise CannotRead(f"{self.path} lacks terms of a match ({error})") from error
 
@@ -210,12 +215,25 @@ class MatchFolder(Recorder):
         """What was played."""
         return read_record(self.path)
 
-    def resumed(self, on_progress: OnProgress, trusted: bool, found: Mapping[int, str]) -> Match:
-        """The match where it was left; `found` says where the players of some seats are now."""
+    def resumed(
+        self,
+        on_progress: OnProgress,
+        trusted: bool,
+        found: Mapping[int, str],
+        *,
+        env: Environment[Any, Any] | None = None,
+        seats: Seats | None = None,
+        **more: Any,
+    ) -> Match:
+        """The match where it was left; `found` says where the players of some seats are now.
+
+        A world that is not in the catalogue, and players that no seat string names, must be given.
+        """
         read_manifest(self.path)
         self._lock.take()
         kept = self.record()
-        match = self._retraced(kept, self.terms, on_progress, trusted, found=found)
+        given = {"found": found, "env": env, "seats": seats, **more}
+        match = self._retraced(kept, self.terms, on_progress, trusted, **given)
         if found:
             sits = tuple(plain(found.get(s, name)) for s, name in enumerate(kept.page.seats))
             kept = Record(page=kept.page.model_copy(update={"seats": sits}), actions=kept.actions)
@@ -266,42 +284,52 @@ class MatchFolder(Recorder):
         to: "MatchFolder | None" = None,
         leaving: Collection[int] = (),
         found: Mapping[int, str] = MappingProxyType({}),
+        env: Environment[Any, Any] | None = None,
+        seats: Seats | None = None,
+        **more: Any,
     ) -> Match:
         """The match at the end of a record, for those who stay; it goes on in this folder or `to`.
 
         Whoever sat there once and does not stay is not called up.
         """
         page = kept.page
-        sits = {seat: found.get(seat, name) for seat, name in enumerate(page.seats)}
         changed = {p.seat: p.player for p in page.patches if isinstance(p, NewPlayer)}
-        chairs = {seat: roster.chair(name) for seat, name in sits.items()}
-        stays = {**chairs, **{seat: roster.chair(name) for seat, name in changed.items()}}
-        called = [
-            str(who)
-            for seat, who in stays.items()
-            if seat not in leaving and kinds()[who.kind].needs_trust
-        ]
-        called += [end for end in terms.ends if end.startswith("custom:")]
-        if called and not trusted:
-            raise BadArgument(
-                f"this match calls {', '.join(called)}; if you know where the folder comes from, "
-                "say --trust"
-            )
-        env = world_of(kept, self.path, trusted)
         away = {*leaving, *changed}
-        guests = {s: Absent() for s, who in chairs.items() if s in away and who.outside}
-        for seat, who in chairs.items():
+        if seats is None:
+            sits = {seat: found.get(seat, name) for seat, name in enumerate(page.seats)}
+            chairs = [roster.chair(name) for name in sits.values()]
+        else:
+            chairs = chairs_of(seats) * (page.players if len(chairs_of(seats)) == 1 else 1)
+        named = {seat: chair for seat, chair in enumerate(chairs) if isinstance(chair, Seat)}
+        stays = {**named, **{seat: roster.chair(name) for seat, name in changed.items()}}
+        self._trusts({s: w for s, w in stays.items() if s not in leaving}, terms, trusted)
+        env = world_of(kept, self.path, trusted) if env is None else env
+        guests = {s: Absent() for s, who in enumerate(chairs) if s in away and decides_outside(who)}
+        for seat, who in named.items():
             file = roster.file_of(who)
             if seat not in guests and file and not Path(file).exists():
                 raise CannotRead(
                     f"{file}, for seat {seat}, is not here, and records hold no paths of a machine;"
                     f" go where the match was begun, or say where it is: --seat {seat}={who}"
                 )
-        match = terms.match(env, tuple(chairs.values()), page.seed, on_progress, to or self, guests)
+        more["guests"] = {**more.get("guests", {}), **guests}
+        params = record.restored(env.params(), page.numbers)
+        own = {"params": params, "names": dict(enumerate(page.names)), **more}
+        match = terms.match(env, chairs, page.seed, on_progress, to or self, **own)
         retrace(match.session, kept, leaving)
         exactly = to is not None
         match.session.restore(self._memories_at(match.session, exactly), self._seconds())
         return match
+
+    def _trusts(self, called: Mapping[int, Seat], terms: Terms, trusted: bool) -> None:
+        """Refuses to call what a folder of others may name."""
+        names = [str(who) for who in called.values() if kinds()[who.kind].needs_trust]
+        names += [end for end in terms.ends if end.startswith("custom:")]
+        if names and not trusted:
+            raise BadArgument(
+                f"this match calls {', '.join(names)}; if you know where the folder comes from, "
+                "say --trust"
+            )
 
     def _seconds(self) -> float:
         return float(read_manifest(self.path).get("seconds", 0.0))

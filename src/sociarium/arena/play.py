@@ -22,6 +22,7 @@ from sociarium.arena.ends import End, MatchMoment
 from sociarium.arena.host_seats import (
     DEADLINE,
     FORGOTTEN,
+    HostSeat,
     Mind,
     host_seat,
     host_seats,
@@ -49,6 +50,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.core.events import EventTable
+from sociarium.core.hidden import revealed_names
 from sociarium.core.manifest import plain
 from sociarium.core.menu import refusal
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
@@ -115,6 +117,7 @@ class Play:
         self.steps = int(env.horizon(self.params)) if steps is None else steps
         self.deadline, self.marked, self.folder = patience(deadline), marked, folder
         self.snapshot_every, self.trial, self._hidden = snapshot_every, trial, hidden
+        self._carried = bool(memories)
         self.hosts = host_seats(env, chairs, guests or {}, self.deadline)
         self._reserve = chairs_of(reserve) if reserve else ()
         self.runner = EpisodeRunner(
@@ -157,6 +160,11 @@ class Play:
         later = any(decides_outside(chair) for chair in self._reserve)
         return later or any(one.mind.skilled for one in self.hosts.values())
 
+    @property
+    def all_pure(self) -> bool:
+        """Whether no host player sits there, nor may sit down without compiling."""
+        return not len(self.runner.slots)
+
     def _read_skills(self) -> None:
         """Who puts skills and maps into words for host players, where they use any."""
         skill_set = self.runner.skill_set
@@ -172,7 +180,8 @@ class Play:
         """What is known before the first step; what could not be recorded is refused here."""
         seed, lane, number = self.runner.identity
         named = {s for s, chair in enumerate(chairs) if isinstance(chair, Seat) and chair.outside}
-        given = {seat: who for seat, who in guests.items() if seat not in named}
+        new = {seat: who for seat, who in guests.items() if not isinstance(who, HostSeat)}
+        given = {seat: who for seat, who in new.items() if seat not in named}
         seated = [name_of(given.get(seat, chair)) for seat, chair in enumerate(chairs)]
         page = {
             "sociarium": importlib.metadata.version("sociarium"),
@@ -189,7 +198,8 @@ class Play:
             "names": self.names if self.names != default_names(self.env.players) else (),
             "knowledge": self.builder.knowledge,
             "told": tuple(sorted(self.builder.tell)),
-            "revealed": tuple(getattr(self.env, "revealed", ())),
+            "revealed": revealed_names(self.env),
+            "carried": bool(self._carried),
             "trial": self.trial,
         }
         nothing = np.zeros((0, self.env.players), np.int32)

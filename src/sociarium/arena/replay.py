@@ -16,6 +16,7 @@ from sociarium.arena.rollout import happened, recorded
 from sociarium.arena.screening import PlayedEpisode, shown
 from sociarium.arena.stepping import StepRecord, scan_steps, step_and_record
 from sociarium.arena.verification import Verdict, Verification
+from sociarium.charters.revealing import reveal
 from sociarium.charters.society import Society
 from sociarium.core import random, record
 from sociarium.core.compiling import jit_soon
@@ -52,6 +53,7 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
         )
     try:
         env = catalogue.make(name, players=page.players)
+        env = reveal(env) if page.revealed else env
     except (SociariumError, TypeError, ValueError) as error:
         raise CannotRead(f"the episode's world cannot be made: {error}") from error
     cells = ground_plan(env).cells

@@ -36,7 +36,7 @@ def retrace(play: Play, kept: Record, leaving: Collection[int] = ()) -> None:
             play.reseat(change.seat, change.player, keep_memory=change.keeps_memory, who=who)
         if now == page.steps:
             break
-        step = _retrace_step if play.hosts else _retrace_pure
+        step = _retrace_pure if play.all_pure else _retrace_step
         tick = step(play, past, kept)
         if not np.array_equal(tick.actions, kept.actions[now]):
             raise CannotRead(f"the players decide otherwise than recorded at step {now}")

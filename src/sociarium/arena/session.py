@@ -67,7 +67,7 @@ class Session(Play):
     async def _tick(self) -> Tick:
         self.begin_record()
         await self._open()
-        if not self.hosts:
+        if self.all_pure:
             await asyncio.sleep(0)
             return self.advance_pure()
         before = self.checkpoint()
@@ -94,7 +94,7 @@ class Session(Play):
                 self.runner.step(self.now, {seat: STAY for seat in self.hosts})  # compiles it
             self._due = time.monotonic()
         if self._closed:
-            self._closed = False
+            self._closed, self.paused = False, ""
             self._began = time.monotonic() - self.spent
         for mind in self.minds:
             if not mind.opened:

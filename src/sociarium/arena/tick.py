@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -45,4 +44,4 @@ class Tick:
 
     def scene(self, player: int | None = None) -> Scene:
         """What there is to see after the step, for all or through the eyes of one."""
-        return self.env.scene(jax.device_get(self._state()), self._params, player)
+        return self.env.scene(self._state(), self._params, player)

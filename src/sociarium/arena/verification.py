@@ -64,6 +64,8 @@ class Verification:
         """How what a player did can be checked."""
         if chair.outside:
             return GIVEN
+        if self.kept.page.carried:
+            return f"{GIVEN} (it remembers an earlier trial)"
         try:
             self._harmless(chair)
             roster.player(chair, self.env)

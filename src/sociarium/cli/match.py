@@ -15,11 +15,15 @@ from sociarium.arena.host_seats import DEADLINE
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms, results
 from sociarium.arena.seating import name_of, seated
+from sociarium.arena.series import Series, SeriesTerms, is_series, resume_series
 from sociarium.cli.checks import World, at_least
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.core.facets import Split
+from sociarium.core.manifest import MANIFEST
 from sociarium.core.percept_builder import Disclosure, Telling
 from sociarium.core.stopping import asked_to_stop
-from sociarium.views.progress import progress
+from sociarium.views.progress import OnProgress, progress
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +54,10 @@ class MatchCommand:
     lane: int = 0  # of a batch under the same seed, to play the same episode
     number: int = 0  # of the episode in its lane
     snapshot_every: int = 1  # steps after which it is written down what agents remember
+    trials: int | None = None  # a series: so many episodes on one drawing of hidden numbers
+    reveal: bool = False  # of a series: everybody is told the hidden numbers
+    split: Split = "train"  # of a series: where hidden numbers are drawn from
+    carry: bool = False  # of a series: policies keep what they remember, as agents always do
     out: Path | None = None  # folder of the match; by default nothing is written
     resume: Path | None = None  # folder of a match to go on with; only these can stand beside it:
     seat: tuple[str, ...] = ()  # where the player of a seat is now, as in 0=policy:runs/coins
@@ -59,15 +67,45 @@ class MatchCommand:
     def run(self) -> None:
         """Plays and says how it went."""
         at_least("steps", self.steps)
-        with progress("match") as on_progress:
-            if self.resume is not None:
-                self._alone()
-                folder = MatchFolder(self.resume)
-                match = folder.resumed(on_progress, self.trust, players(self.seat))
-            else:
-                folder, match = self._begun(on_progress)
-            play(match)
-        conclude(match, folder, self.json)
+        at_least("trials", self.trials)
+        if self.resume is not None:
+            self._alone()
+        if self.trials is not None or (self.resume is not None and is_series(self.resume)):
+            with progress("series") as on_progress:
+                series = self._series(on_progress)
+                play(series)
+            conclude_series(series, self.json)
+        else:
+            with progress("match") as on_progress:
+                folder, match = self._match(on_progress)
+                play(match)
+            conclude(match, folder, self.json)
+
+    def _match(self, on_progress: OnProgress) -> tuple[MatchFolder | None, Match]:
+        if self.resume is None:
+            return self._begun(on_progress)
+        folder = MatchFolder(self.resume)
+        return folder, folder.resumed(on_progress, self.trust, players(self.seat))
+
+    def _series(self, on_progress: OnProgress) -> Series:
+        if self.resume is not None:
+            return resume_series(self.resume, trusted=self.trust, on_progress=on_progress)
+        named, env, seats = self._seated()
+        rules = SeriesTerms(self.trials or 1, self.reveal, self.split, self.carry)
+        if self.out is not None and (self.out / MANIFEST).exists():
+            raise BadArgument(
+                f"{self.out} already holds a match; give another folder, or --resume to go on"
+            )
+        return Series(
+            env,
+            seats,
+            rules,
+            seed=self.seed,
+            terms=self._terms,
+            out=self.out,
+            world=named,
+            on_progress=on_progress,
+        )
 
     def _alone(self) -> None:
         """What was agreed stays as it was."""
@@ -78,17 +116,28 @@ class MatchCommand:
                 f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
             )
 
-    def _begun(self, on_progress: Any) -> tuple[MatchFolder | None, Match]:
+    @property
+    def _terms(self) -> Terms:
+        return Terms(**{f.name: getattr(self, f.name) for f in dataclasses.fields(Terms)})
+
+    def _seated(self) -> tuple[str, Environment[Any, Any], str]:
+        """The world by name, the world, and who sits there."""
         if not self.world:
             raise BadArgument("say which world to play, as in `sociarium match coins`")
         named = catalogue.under(self.world, self.charter) if self.charter else self.world
-        env, seats = seated(named, self.seats, self.players)
-        terms = Terms(**{f.name: getattr(self, f.name) for f in dataclasses.fields(Terms)})
-        if self.out is None:
-            return None, terms.match(env, seats, self.seed, on_progress, reserve=self.reserve)
-        folder = MatchFolder(self.out)
-        match = terms.match(env, seats, self.seed, on_progress, folder, reserve=self.reserve)
-        folder.begin(match, named, seats, self.seed, terms)
+        return named, *seated(named, self.seats, self.players)
+
+    def _begun(self, on_progress: OnProgress) -> tuple[MatchFolder | None, Match]:
+        for name in ("reveal", "carry"):
+            if getattr(self, name):
+                raise BadArgument(f"--{name} is for a series; say also --trials, as in --trials 3")
+        named, env, seats = self._seated()
+        folder = None if self.out is None else MatchFolder(self.out)
+        if folder is not None:
+            folder.claim()
+        match = self._terms.match(env, seats, self.seed, on_progress, folder, reserve=self.reserve)
+        if folder is not None:
+            folder.begin(match, named, seats, self.seed, self._terms)
         return folder, match
 
 
@@ -105,7 +154,7 @@ def players(seats: Sequence[str]) -> dict[int, str]:
     return found
 
 
-def play(match: Match) -> None:
+def play(match: Match | Series) -> None:
     """Plays to the end, or until it is asked to stop."""
 
     def stop(number: int) -> None:
@@ -145,6 +194,28 @@ def conclude(match: Match, folder: MatchFolder | None, as_json: bool = False) ->
         print(json.dumps({**told, **results(match.session)}))
     if not match.ended:
         raise SystemExit(PAUSED if match.paused else STOPPED)
+
+
+def conclude_series(series: Series, as_json: bool = False) -> None:
+    """Says in a few lines how each trial went."""
+    console = Console(width=None if Console().is_terminal else 100, highlight=False)
+    done, trials = len(series.records), series.rules.trials
+    console.print(f"{series.env.id}: {done} of {trials} trials", markup=False)
+    for trial, returns in enumerate(series.raw_returns):
+        paid = "  ".join(f"{points:g}" for points in returns)
+        console.print(f"  trial {trial}  {paid}", markup=False)
+    if series.out is not None:
+        console.print(f"{series.out} holds the records", markup=False)
+        if not series.ended:
+            console.print(f"go on with: sociarium match --resume {series.out}", markup=False)
+    paused = "" if series.match is None else series.match.paused
+    if as_json:
+        told = {"env": series.env.id, "trials": trials, "played": done, "paused": paused}
+        told |= {"raw_returns": series.raw_returns.tolist()}
+        told |= {"folder": str(series.out) if series.out else None}
+        print(json.dumps(told))
+    if not series.ended:
+        raise SystemExit(PAUSED if paused else STOPPED)
 
 
 def _counts(failures: Any) -> str:

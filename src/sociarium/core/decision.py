@@ -149,8 +149,8 @@ class Reply:
     stops before this step.
     """
 
-    decisions: Mapping[int, Decision] = field(default_factory=dict)
-    usage: Mapping[str, float] = field(default_factory=dict)
+    decisions: Mapping[int, Any] = field(default_factory=dict)  # or what `as_decision` takes
+    usage: Mapping[str, float | int] = field(default_factory=dict)
     trace: Any = None
     pause: str = ""
 

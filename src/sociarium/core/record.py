@@ -107,6 +107,7 @@ class Page(_Page):
         tuple[Short, ...], Field(max_length=64)
     ] = ()  # hidden numbers, to everybody
     trial: Annotated[int, Field(ge=0, lt=1 << 20)] = 0  # of a series
+    carried: bool = False  # pure players began with what they remembered of the trial before
     texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()
     patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
     tasks: Annotated[tuple[SkillTask, ...], Field(max_length=MOST_TEXTS)] = ()

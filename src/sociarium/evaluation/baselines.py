@@ -34,7 +34,7 @@ class Baseline:
 def rivals(env: Environment[Any, Any], cast: str) -> list[LineUp]:
     """Every script of a world in all seats, as it is and with each of the options of its cast."""
     given = dict.fromkeys([(), *(seat.options for seat in roster.parse(cast))])
-    names = [name for name in roster.scripts(env) if name not in roster.KINDS]
+    names = [name for name in roster.scripts(env) if name not in roster.kinds()]
     return [(Seat("script", name, options),) * env.players for name in names for options in given]
 
 

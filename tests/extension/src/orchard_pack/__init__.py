@@ -11,4 +11,13 @@ NURSERY = Entry(
     cast="script:gardener*2",
     kind="garden",
 )
+TEA_STALL = Entry(
+    id="tea_stall-v0",
+    where="orchard_pack.tea_stall:TeaStall",
+    players=5,
+    paper="",
+    summary="orders, a kettle and a hidden brewing time",
+    cast="random*5",
+    kind="kitchen",
+)
 TITHE = CharterEntry("tithe", "orchard_pack.tithe:Tithe", "a tenth of all points goes to seat 0")
