@@ -47,7 +47,7 @@ class Stage:
         self.env, self.params = env, env.params()
         self.world = env.world if isinstance(env, Society) else env
         self.plan, self.skill_set = ground_plan(env), SkillSet(env)
-        self.builder = PerceptBuilder(env, knowledge="discovered", tell=("pose", "score"))
+        self.builder = PerceptBuilder(env, knowledge="discovered", privileged=("pose", "score"))
         self.offers = SkillOffers(self.skill_set)
         self.maps = MapReader(self.skill_set.map_tracker)
         self._reset, self._look = jax.jit(env.reset), jax.jit(self._given)

@@ -85,7 +85,7 @@ def test_a_function_answers_with_a_name_a_dictionary_or_nothing(answer, action):
 
     match = sociarium.Match(Meadow(), [player, "idle", "idle"], steps=2)
     match.run()
-    assert bool(match.guests[0].failures["malformed"]) == (not action)
+    assert bool(match.hosts[0].failures["malformed"]) == (not action)
 
 
 def test_players_outside_are_refused_where_nobody_waits():
@@ -95,7 +95,7 @@ def test_players_outside_are_refused_where_nobody_waits():
 
 def test_what_is_no_seat_is_refused_with_what_is():
     with pytest.raises(BadArgument, match="a seat is a string such as"):
-        sociarium.rollout(Meadow(), [len, "idle", "idle"], steps=2)
+        sociarium.rollout(Meadow(), [dict, "idle", "idle"], steps=2)
 
 
 def test_states_that_were_not_kept_are_played_again():

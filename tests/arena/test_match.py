@@ -238,11 +238,11 @@ def test_a_player_that_cannot_say_what_it_remembers_is_counted():
 
 
 def test_texts_and_rows_of_a_match_are_bounded(monkeypatch):
-    monkeypatch.setattr("sociarium.arena.play.MOST_WRITTEN", 10)
+    monkeypatch.setattr("sociarium.arena.episode_play.MOST_WRITTEN", 10)
     played = match(VILLAGE, guests={0: Talker(1)}, steps=12)
     kept = played.run()
     assert len(kept.page.texts) == 2 and played.hosts[0].failures["refused"] >= 2
-    monkeypatch.setattr("sociarium.arena.play.MOST_ROWS", 6)
+    monkeypatch.setattr("sociarium.arena.episode_play.MOST_ROWS", 6)
     kept = match(VILLAGE, guests={0: Walker(1)}, steps=12).run()
     assert kept.page.ended == "full record" and len(kept) == 7
 

@@ -105,7 +105,7 @@ def one_player(array):
 
 def filled(env, rng, **more):
     """A percept with everything in it that there can be."""
-    builder = PerceptBuilder(env, knowledge="full", tell=("pose", "score"))
+    builder = PerceptBuilder(env, knowledge="full", privileged=("pose", "score"))
     legal = rng.random(len(env.actions)) < 0.5
     rows = [
         Row(3, spec.name, 0, -1 if number % 2 else 1, number % 3 - 1, 0, 1.0)
@@ -285,12 +285,12 @@ def test_pose_score_and_places_of_events_are_told_only_to_who_is_told_its_pose()
     plain = PerceptBuilder(env).build(0, 1, view, legal, **given)
     assert plain.pose is None and plain.score is None
     assert plain.events[0].row is None and plain.events[0].col is None
-    told = PerceptBuilder(env, tell=("pose", "score")).build(0, 1, view, legal, **given)
+    told = PerceptBuilder(env, privileged=("pose", "score")).build(0, 1, view, legal, **given)
     cols = ground_plan(env).shape[1]
     assert (told.pose.row, told.pose.col, told.pose.heading) == (*divmod(17, cols), "east")
     assert told.score == 2.0 and (told.events[0].row, told.events[0].col) == (3, 4)
     away = {**given, "cell": ground_plan(env).cells}
-    gone = PerceptBuilder(env, tell=("pose",)).build(0, 1, view, legal, **away).pose
+    gone = PerceptBuilder(env, privileged=("pose",)).build(0, 1, view, legal, **away).pose
     assert gone.row is None and gone.col is None
 
 

@@ -102,7 +102,7 @@ class Focal(gymnasium.Env[Any, Any]):
         return {"action_mask": np.array(self.moment.legal[self.seat], np.int8)}
 
 
-class Session(eqx.Module):
+class VectorState(eqx.Module):
     """All lanes between two steps."""
 
     lanes: LanesState
@@ -140,7 +140,7 @@ class FocalVector(VectorEnv[Any, np.ndarray, np.ndarray]):
         self.single_action_space = spaces.done(self.table)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.session: Session | None = None
+        self.session: VectorState | None = None
 
     def reset(
         self,
@@ -204,12 +204,12 @@ def _start(
     seating: Seating,
     key: Key[Array, ""],
     params: Any,
-) -> tuple[Session, Any]:
+) -> tuple[VectorState, Any]:
     """All lanes at their first start, and what the focal seat is shown."""
     lanes = Lanes(table.env, n)
     state = lanes.start(key, params)
     view = lanes.view(state, params)
-    session = Session(
+    session = VectorState(
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
@@ -224,10 +224,10 @@ def _step(
     table: Table,
     policies: SeatPolicies,
     seating: Seating,
-    session: Session,
+    session: VectorState,
     actions: Int[Array, " lanes"],
     params: Any,
-) -> tuple[Session, Any, Any, Any]:
+) -> tuple[VectorState, Any, Any, Any]:
     """The next session, what the focal seat is shown, its last sight of ended lanes, its gains."""
     lanes = Lanes(table.env, len(actions))
     keys = lanes.keys(session.lanes)
@@ -237,7 +237,7 @@ def _step(
     ended = transition.terminated | transition.truncated
     last_memory = table.after(transition.final_view, joint, jnp.zeros_like(ended), session.memory)
     memory = table.after(view, joint, ended, session.memory)
-    after = Session(
+    after = VectorState(
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),

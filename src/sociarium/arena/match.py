@@ -11,7 +11,7 @@ from jaxtyping import Float
 from sociarium.arena.host_seats import HostSeat
 from sociarium.arena.replay import Replay
 from sociarium.arena.screening import PlayedEpisode
-from sociarium.arena.seating import Seats
+from sociarium.arena.seating import Chair, Seats
 from sociarium.arena.session import Session
 from sociarium.arena.tick import Tick
 from sociarium.core.environment import Environment
@@ -67,7 +67,7 @@ class Match:
         finally:
             await self.session.close()
 
-    def reseat(self, seat: int, player: Any, *, keep_memory: bool = False) -> None:
+    def reseat(self, seat: int, player: str | Chair, *, keep_memory: bool = False) -> None:
         """Somebody else sits in a seat from now on: a seat string, or a player."""
         self.session.reseat(seat, player, keep_memory=keep_memory)
 

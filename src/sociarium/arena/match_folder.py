@@ -32,7 +32,7 @@ from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.core.frames import FrameFile
 from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
 from sociarium.core.patches import NewPlayer
-from sociarium.core.percept_builder import Disclosure, Telling
+from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.players import roster
 from sociarium.players.protocol import Absent
@@ -59,7 +59,7 @@ class Terms:
     steps: int | None = None
     deadline: float = DEADLINE
     knowledge: Disclosure = "none"  # of hidden recipes
-    tell: tuple[Telling, ...] = ()  # beyond the view
+    privileged: tuple[Privileged, ...] = ()  # beyond the view
     snapshot_every: int = 1  # steps
     lane: int = 0
     number: int = 0  # of the episode in its lane
@@ -68,7 +68,7 @@ class Terms:
     def read(cls, config: Mapping[str, Any]) -> "Terms":
         """The terms in a config of plain values."""
         told = {field.name: config[field.name] for field in dataclasses.fields(cls)}
-        lists = {name: tuple(map(str, told[name])) for name in ("ends", "tell")}
+        lists = {name: tuple(map(str, told[name])) for name in ("ends", "privileged")}
         return cls(**{**told, **lists, "deadline": float(told["deadline"])})
 
     def match(
@@ -107,7 +107,7 @@ class MatchFolder(Recorder):
         self.path = path
         self._log, self._memories = FrameFile(path / LOG), FrameFile(path / MEMORY)
         self._last: dict[str, Any] = {}  # memories that were written down last
-        self._claimed = False
+        self._claimed = self._begun = False
         self._lock = disk.FolderLock(path)
 
     def close(self) -> None:
@@ -171,11 +171,14 @@ class MatchFolder(Recorder):
     ) -> None:
         """Answers; how long they took is noted elsewhere, since that is never the same."""
         for name, rows in ((DECISIONS, decisions), (TIMING, timing)):
-            try:
-                with open(self.path / name, "ab", buffering=0) as file:
-                    file.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
-            except OSError as error:
-                raise CannotWrite(self.path / name, error) from error
+            lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+            disk.append(self.path / name, lines, sync=False)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a header."""
+        self._begun = self._begun or bool(self._log.frames())
+        return self._begun
 
     def payloads(self) -> Sequence[bytes]:
         """The header and all frames."""

@@ -71,6 +71,11 @@ class Recorder:
     ) -> None:
         """Answers in detail, and how long they took, which is never the same."""
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is a header."""
+        return bool(self._payloads)
+
     def payloads(self) -> Sequence[bytes]:
         """All that was appended."""
         return self._payloads

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 import numpy as np
 
+from sociarium.arena.episode_play import EpisodePlay
 from sociarium.arena.host_seats import HostSeat
 from sociarium.arena.past import Past
-from sociarium.arena.play import Play
 from sociarium.arena.recording import Recorder, payloads_of
 from sociarium.arena.runner import BY_SKILL
 from sociarium.arena.tick import Tick
@@ -16,7 +16,7 @@ from sociarium.core.record import Record
 from sociarium.players.protocol import Absent
 
 
-def retrace(play: Play, kept: Record, leaving: Collection[int] = ()) -> None:
+def retrace(play: EpisodePlay, kept: Record, leaving: Collection[int] = ()) -> None:
     """Plays a record again in a session that has not begun, to go on from its end.
 
     Pure players think again what they thought, so that they remember what they did; should one
@@ -41,16 +41,16 @@ def retrace(play: Play, kept: Record, leaving: Collection[int] = ()) -> None:
         if not np.array_equal(tick.actions, kept.actions[now]):
             raise CannotRead(f"the players decide otherwise than recorded at step {now}")
     play.ended, play.recorder = page.ended, recorder
-    if not recorder.payloads():
+    if not recorder.begun:
         for payload in payloads_of(kept, len(play.env.actions)):
             recorder.append(payload)
 
 
-def _retrace_pure(play: Play, past: Past, kept: Record) -> Tick:
+def _retrace_pure(play: EpisodePlay, past: Past, kept: Record) -> Tick:
     return play.advance_pure()
 
 
-def _retrace_step(play: Play, past: Past, kept: Record) -> Tick:
+def _retrace_step(play: EpisodePlay, past: Past, kept: Record) -> Tick:
     """A step in which host players are asked, answer, write and do what is recorded."""
     play.clock.asks(*play.free())
     for seat in past.asked(play.step):
@@ -74,7 +74,7 @@ def _retrace_step(play: Play, past: Past, kept: Record) -> Tick:
     )
 
 
-def _host(play: Play, seat: int) -> HostSeat:
+def _host(play: EpisodePlay, seat: int) -> HostSeat:
     if seat not in play.hosts:
         raise CannotRead(f"the player in seat {seat} was asked, and is none that can be")
     return play.hosts[seat]

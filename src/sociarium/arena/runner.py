@@ -13,9 +13,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int, Key, UInt8, UInt32
 
 from sociarium.arena.lanes import step_key
+from sociarium.arena.packing import Packing
 from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Chair, Lineup, lineup
 from sociarium.arena.stepping import Moment, Stepper, StepRecord, scan_steps
@@ -38,11 +39,19 @@ BY_SKILL = -1  # instead of an action: the seat's skill decides
 
 
 class EpisodeConfig(eqx.Module):
-    """Which episode it is: the key of its lane, its number there, and the numbers of the rules."""
+    """Which episode it is: the key of its lane, its number there, and the numbers of the rules.
 
-    key: Key[Array, ""]
+    The key is kept as plain words: programs with typed keys among their arguments start slowly.
+    """
+
+    key_words: UInt32[Array, "words"]
     number: Int[Array, ""]
     params: Any
+
+    @property
+    def key(self) -> Key[Array, ""]:
+        """The key of the lane."""
+        return jax.random.wrap_key_data(self.key_words, impl=random.PCG4D)
 
 
 class SkillState(eqx.Module):
@@ -88,6 +97,7 @@ class Programs:
         self.stepper, self.env, self.slots = stepper, stepper.env, slots
         self.skill_set = SkillSet(self.env) if skilled and slots else None
         self.plan, self.crafting = ground_plan(self.env), find_facet(self.env, Crafting)
+        self.packing = Packing()
         weights = stepper.policies.have_weights
         self.enter = jit_soon(self._enter, weights)
         self.rejoin = jit_soon(self._rejoin)
@@ -177,7 +187,8 @@ class Programs:
         others_move: Bool[Array, ""],
         seating: Seating,
         config: EpisodeConfig,
-    ) -> tuple[RunnerState, StepRecord, Seen]:
+    ) -> tuple[RunnerState, UInt8[Array, " bytes"]]:
+        """The next state, and the record of the step with what host players see then, packed."""
         moment, skills = now.moment, now.skills
         k_step = step_key(config.key, config.number, now.clock)
         if self.skill_set is not None and skills is not None:
@@ -191,7 +202,7 @@ class Programs:
         after = Moment(after.state, after.view, after.legal, memories)
         skills = self._looked(skills, after, hosts, now.clock + 1)
         then = RunnerState(now.clock + 1, after, skills)
-        return then, record, self._look(then, hosts)
+        return then, self.packing.pack((record, self._look(then, hosts)))
 
     def _pursued(
         self,
@@ -254,7 +265,7 @@ class EpisodeRunner:
         self.env, self.identity = env, identity
         seed, lane, number = identity
         self.config = EpisodeConfig(
-            jax.random.fold_in(random.key(seed), lane),
+            jax.random.key_data(jax.random.fold_in(random.key(seed), lane)),
             jnp.int32(number),
             env.params() if params is None else params,
         )
@@ -270,16 +281,13 @@ class EpisodeRunner:
 
     def _sit(self, who: Lineup, hosts: Sequence[int], skilled: bool) -> None:
         """The players in their seats; `hosts` has the seat of each slot, or none (beyond)."""
-        self.lineup, self.slots = who, np.array(hosts, np.int32)
-        policies, self.seating = who.seated_anywhere()
+        self.lineup, self.slots = who, jnp.array(hosts, jnp.int32)
+        slots = {seat: slot for slot, seat in enumerate(hosts) if seat < self.env.players}
+        self.hosts = dict(sorted(slots.items()))  # the slot of each seat of a host player
+        policies, seating = who.seated_anywhere()
+        self.seating = jax.tree.map(jnp.asarray, seating)
         self.programs = programs(Stepper(self.env, policies), len(hosts), skilled)
         self.skilled, self.skill_set = skilled, self.programs.skill_set
-
-    @property
-    def hosts(self) -> dict[int, int]:
-        """The slot of each seat that a host player decides for, in the order of seats."""
-        slots = {int(s): slot for slot, s in enumerate(self.slots) if s < self.env.players}
-        return dict(sorted(slots.items()))
 
     def start(self, memories: Mapping[int, Any] | None = None) -> RunnerState:
         """The episode before its first step; `memories` are those that some seats bring along."""
@@ -315,10 +323,10 @@ class EpisodeRunner:
         for seat, slot in self.hosts.items():
             given[slot] = chosen[seat]
         others = np.bool_(others_move)
-        after, record, seen = self.programs.step(
+        after, packed = self.programs.step(
             now, given, self.slots, others, self.seating, self.config
         )
-        return (after, *jax.device_get((record, seen)))
+        return (after, *self.programs.packing.unpack(packed))
 
     def step_many(self, now: RunnerState, steps: int) -> tuple[RunnerState, StepRecord]:
         """Several steps, at most MOST, of pure players only; their record has a time axis."""
@@ -350,18 +358,17 @@ class EpisodeRunner:
         A chair that is None is a host player's. Nothing is compiled as long as the player was
         named at the start, or has the structure of one that sits nowhere now.
         """
-        before = self.lineup, self.slots.copy(), self.programs, self.seating, self.hosts
-        slots = np.where(self.slots == seat, self.env.players, self.slots)
+        programs, seating, hosts = self.programs, self.seating, self.hosts
+        nobody = self.env.players
+        slots = [nobody if taken == seat else taken for taken in np.asarray(self.slots).tolist()]
         if chair is None:
-            free = np.flatnonzero(slots == self.env.players)
-            place = int(free[0]) if len(free) else len(slots)
-            slots = np.append(slots, seat) if place == len(slots) else slots
-            slots[place] = seat
-        self._sit(self.lineup.reseated(self.env, seat, chair), slots.tolist(), skilled)
+            slots = slots if nobody in slots else [*slots, nobody]
+            slots[slots.index(nobody)] = seat
+        self._sit(self.lineup.reseated(self.env, seat, chair), slots, skilled)
         fresh = self._entered(now.state, now.clock)
-        if self.programs is before[2]:
+        if self.programs is programs:
             return self._rejoined(fresh, now, seat)
-        return self._moved(fresh, now, seat, before[3], before[4])
+        return self._moved(fresh, now, seat, seating, hosts)
 
     def _moved(
         self, fresh: RunnerState, now: RunnerState, seat: int, seating: Seating, hosts: Any

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sociarium.arena.clocks import Realtime
+from sociarium.arena.episode_play import EpisodePlay
 from sociarium.arena.host_seats import (
     Mind,
     Question,
     folder_of,
     outcome,
 )
-from sociarium.arena.play import Play
 from sociarium.arena.tick import Tick
 from sociarium.core.actions import STAY
 from sociarium.core.decision import Decision, Reply, as_reply
@@ -36,7 +36,7 @@ class Paused(Exception):
     """A host player asked to pause before anything of a step was committed."""
 
 
-class Session(Play):
+class Session(EpisodePlay):
     """Players of any kind in one episode, one tick after another.
 
     >>> async for tick in Session(make("coins"), [my_async_function, "script:cooperator"]):
@@ -126,7 +126,7 @@ class Session(Play):
         self.spent = time.monotonic() - self._began if self._began else 0.0
         if not self.ended and not self.paused and self.step >= self.steps:
             self.ended = f"steps {self.steps}"
-        for mind in self.minds:
+        for mind in (*self.minds, *self.left):
             mind.forget_question()
             if mind.opened:
                 mind.opened = False

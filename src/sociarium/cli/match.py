@@ -21,7 +21,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Split
 from sociarium.core.manifest import MANIFEST
-from sociarium.core.percept_builder import Disclosure, Telling
+from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.stopping import asked_to_stop
 from sociarium.views.progress import OnProgress, progress
 
@@ -48,7 +48,7 @@ class MatchCommand:
     players: int | None = None  # how many, instead of the number of seats
     seed: int = 0
     deadline: float = DEADLINE  # seconds an agent may think
-    tell: tuple[Telling, ...] = ()  # agents beyond their view: pose, score
+    privileged: tuple[Privileged, ...] = ()  # what agents are told beyond their view: pose, score
     knowledge: Disclosure = "none"  # of hidden recipes, for agents
     reserve: str = ""  # who may sit down later, so that nothing is compiled then
     lane: int = 0  # of a batch under the same seed, to play the same episode

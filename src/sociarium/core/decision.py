@@ -114,7 +114,7 @@ class Decision(_Answer):
     link: Link | None = None
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, int | str | tuple[int, int]]:
         """What the skill was given."""
         given = {name: getattr(self, name) for name in ("place", "thing", "player", "steps")}
         return {name: value for name, value in given.items() if value is not None}

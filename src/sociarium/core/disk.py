@@ -1,6 +1,5 @@
 """Files that are whole or not there, and folders into which one process writes at a time."""
 
-import contextlib
 import os
 import sys
 from datetime import UTC, datetime
@@ -35,19 +34,26 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def append(file: Path, line: bytes) -> None:
-    """All of the line or nothing of it, on the disk before this returns."""
+def append(file: Path, line: bytes, sync: bool = True) -> None:
+    """All of the line or nothing of it, on the disk before this returns.
+
+    Without `sync` it is with the system then, and outlives the process but no loss of power.
+    """
     try:
-        with open(file, "ab", buffering=0) as out:
-            before = out.seek(0, os.SEEK_END)
+        out = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            before = os.lseek(out, 0, os.SEEK_END)
             try:
                 rest = memoryview(line)
                 while rest:
-                    rest = rest[out.write(rest) :]
-                os.fsync(out.fileno())
+                    rest = rest[os.write(out, rest) :]
+                if sync:
+                    os.fsync(out)
             except OSError:
-                out.truncate(before)
+                os.ftruncate(out, before)
                 raise
+        finally:
+            os.close(out)
     except OSError as error:
         raise CannotWrite(file, error) from error
 
@@ -117,8 +123,10 @@ class FolderLock:
             self._handle = -1
 
     def __del__(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
             self.close()
+        except (OSError, AttributeError, TypeError):  # also while the interpreter ends
+            pass
 
 
 def _owner(file: Path) -> str:

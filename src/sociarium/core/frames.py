@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sociarium.core import disk
-from sociarium.core.errors import CannotRead, CannotWrite
+from sociarium.core.errors import CannotRead
 
 HEAD = struct.Struct("<II")  # length, CRC-32
 MOST_FRAME = 1 << 26  # bytes
@@ -51,13 +51,7 @@ class FrameFile:
 
     def append(self, payloads: Sequence[bytes]) -> None:
         """Adds frames."""
-        try:
-            with open(self.path, "ab", buffering=0) as file:
-                rest = memoryview(b"".join(map(pack, payloads)))
-                while rest:
-                    rest = rest[file.write(rest) :]
-        except OSError as error:
-            raise CannotWrite(self.path, error) from error
+        disk.append(self.path, b"".join(map(pack, payloads)), sync=False)
 
     def replace(self, payloads: Sequence[bytes]) -> None:
         """These frames instead, all or nothing; what was torn behind them is gone."""

@@ -6,7 +6,7 @@ goes to models, people and programs elsewhere alike, and `percept_builder` makes
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -178,12 +178,12 @@ class Percept(_Told):
     first: bool
     rules: dict[Name, Sentence]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
         return self.model_dump(mode="json")
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Percept":
+    def from_dict(cls, told: Mapping[str, object]) -> "Percept":
         """The percept with these plain values; raises `CannotRead` for what is none."""
         try:
             text = json.dumps(told, allow_nan=False)

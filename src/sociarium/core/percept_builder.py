@@ -33,7 +33,7 @@ from sociarium.core.text import refuse_text
 MOST_NAMED = 256  # players; in larger worlds the names of all are not told
 
 Disclosure = Literal["none", "discovered", "full"]  # of hidden rules
-Telling = Literal["pose", "score"]  # what a policy is not told
+Privileged = Literal["pose", "score"]  # what a policy is not told
 
 
 def default_names(players: int) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class PerceptBuilder:
     """Makes the percepts of one world's players, who are called by these `names`.
 
     `knowledge` says which recipes are disclosed: none, those that a player has come across, or all.
-    What a policy is not told is told to nobody unless it is in `tell`.
+    What a policy is not told is told to nobody unless it is in `privileged`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PerceptBuilder:
         env: Environment[Any, Any],
         names: Sequence[str] = (),
         knowledge: Disclosure = "none",
-        tell: Iterable[Telling] = (),
+        privileged: Iterable[Privileged] = (),
     ) -> None:
         if names and len(names) != env.players:
             raise BadArgument(f"there are {env.players} players; given {len(names)} names")
@@ -108,7 +108,7 @@ class PerceptBuilder:
         for name in names:
             refuse_text(name, "the name of a player")
         self.knowledge: Disclosure = knowledge
-        self.tell = frozenset(tell)
+        self.privileged = frozenset(privileged)
         self.world = env.id or type(env).__name__
         self._spec, self._plan = env.view_spec, ground_plan(env)
         places, crafting = find_facet(env, Places), find_facet(env, Crafting)
@@ -157,7 +157,7 @@ class PerceptBuilder:
 
         `cell` and `heading` are its pose, `knows` its row of what the players have come across.
         """
-        located = cell is not None and ("pose" in self.tell or map is not None)
+        located = cell is not None and ("pose" in self.privileged or map is not None)
         social = view.social
         return Percept.model_construct(
             **self._fixed,
@@ -179,7 +179,7 @@ class PerceptBuilder:
             skills=tuple(skills),
             status=status,
             pose=self._pose(cell, heading) if cell is not None and located else None,
-            score=None if score is None or "score" not in self.tell else float(score),
+            score=None if score is None or "score" not in self.privileged else float(score),
             hidden={} if hidden is None else {name: _plain(x) for name, x in hidden.items()},
             first=first,
             rules=dict(self._rules) if first else {},

@@ -102,10 +102,9 @@ class Page(_Page):
     ended: Short = ""
     names: Annotated[tuple[PlayerName, ...], Field(max_length=MOST_SEATS)] = ()  # by seat, if any
     knowledge: Literal["none", "discovered", "full"] = "none"  # of hidden recipes, as disclosed
-    told: Annotated[tuple[Short, ...], Field(max_length=8)] = ()  # beyond the view, to host players
-    revealed: Annotated[
-        tuple[Short, ...], Field(max_length=64)
-    ] = ()  # hidden numbers, to everybody
+    # What host players were told beyond their view, and hidden numbers that everybody was told.
+    privileged: Annotated[tuple[Short, ...], Field(max_length=8)] = ()
+    revealed: Annotated[tuple[Short, ...], Field(max_length=64)] = ()
     trial: Annotated[int, Field(ge=0, lt=1 << 20)] = 0  # of a series
     carried: bool = False  # pure players began with what they remembered of the trial before
     texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()

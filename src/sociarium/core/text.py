@@ -16,6 +16,9 @@ from pydantic import AfterValidator
 
 from sociarium.core.errors import SociariumError, printable
 
+# Plain values that JSON can hold.
+Json = dict[str, object] | list[object] | str | int | float | bool | None
+
 LONGEST_NAME = 100  # characters
 MOST_JSON = 1 << 16  # bytes
 DEEPEST = 32  # JSON values inside one another

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Int, Key
 from sociarium.core.decision import Decision, Reply
 from sociarium.core.environment import Environment, View
 from sociarium.core.percept import Percept
+from sociarium.core.text import Json
 
 
 @runtime_checkable
@@ -70,11 +71,11 @@ class HostPlayer(Protocol):
         """Gets up; nothing more is asked."""
         ...
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Json:
         """What it remembers, as plain values that JSON can hold."""
         ...
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Json) -> None:
         """Remembers what it did when the snapshot was taken."""
         ...
 

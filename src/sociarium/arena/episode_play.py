@@ -55,7 +55,7 @@ from sociarium.core.manifest import plain
 from sociarium.core.menu import refusal
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
 from sociarium.core.percept import Choice, Percept
-from sociarium.core.percept_builder import Disclosure, PerceptBuilder, Telling, default_names
+from sociarium.core.percept_builder import Disclosure, PerceptBuilder, Privileged, default_names
 from sociarium.core.record import MARKED, Asked, Record, SkillTask
 from sociarium.players.planning.offers import MapReader, SkillOffers
 from sociarium.players.planning.skill import Status
@@ -67,7 +67,7 @@ MOST_WRITTEN = 1 << 22  # bytes of texts in one match
 MOST_ROWS = 150_000  # of questions, skills and patches in one match
 
 
-class Play:
+class EpisodePlay:
     """Players of any kind in one episode, before its first step and after each.
 
     `seats` is a seat string, or a list of players, functions and seat strings; one alone fills all
@@ -92,7 +92,7 @@ class Play:
         steps: int | None = None,
         deadline: float = DEADLINE,
         knowledge: Disclosure = "none",
-        tell: Sequence[Telling] = (),
+        privileged: Sequence[Privileged] = (),
         marked: int = MARKED,
         snapshot_every: int = 1,
         trial: int = 0,
@@ -103,9 +103,9 @@ class Play:
     ) -> None:
         """It is episode `number` of lane `lane` under the seed, which a batch plays too.
 
-        `tell` names what host players are told beyond their view (`pose`, `score`), `knowledge` how
-        much of hidden recipes, `hidden` which hidden numbers are revealed. `memories` are those
-        that pure players bring along.
+        `privileged` names what host players are told beyond their view (`pose`, `score`),
+        `knowledge` how much of hidden recipes, `hidden` which hidden numbers are revealed.
+        `memories` are those that pure players bring along.
         """
         if steps is not None and steps < 1:
             raise BadArgument(f"steps is 1 or more; given {steps}")
@@ -118,7 +118,7 @@ class Play:
         self.deadline, self.marked, self.folder = patience(deadline), marked, folder
         self.snapshot_every, self.trial, self._hidden = snapshot_every, trial, hidden
         self._carried = bool(memories)
-        self.hosts = host_seats(env, chairs, guests or {}, self.deadline)
+        self._seat_hosts(host_seats(env, chairs, guests or {}, self.deadline))
         self._reserve = chairs_of(reserve) if reserve else ()
         self.runner = EpisodeRunner(
             env,
@@ -131,10 +131,11 @@ class Play:
         )
         self.chairs = list(chairs)
         self.names = player_names(chairs, names or {})
-        self.builder = PerceptBuilder(env, self.names, knowledge, tell)
+        self.builder = PerceptBuilder(env, self.names, knowledge, privileged)
         self._read_skills()
         self.clock.begin(tuple(self.hosts))
         self.now: RunnerState = self.runner.start(memories)
+        self.left: list[Mind] = []  # who sits nowhere any more, and may have to be closed
         self.step = 0  # steps played
         self.ended, self.paused = "", ""
         self._stopping = self._closed = False
@@ -171,10 +172,10 @@ class Play:
         self._offers = None if skill_set is None else SkillOffers(skill_set, self.names)
         self._maps = None if skill_set is None else MapReader(skill_set.map_tracker, self.names)
 
-    @property
-    def minds(self) -> tuple[Mind, ...]:
-        """The host players, each once, by their first seat."""
-        return tuple({id(one.mind): one.mind for one in self.hosts.values()}.values())
+    def _seat_hosts(self, hosts: Mapping[int, HostSeat]) -> None:
+        """These are the seats of host players, in the order of seats, and their minds."""
+        self.hosts = dict(sorted(hosts.items()))
+        self.minds = tuple({id(one.mind): one.mind for one in self.hosts.values()}.values())
 
     def _first_page(self, guests: Mapping[int, Any], chairs: Sequence[Chair]) -> records.Page:
         """What is known before the first step; what could not be recorded is refused here."""
@@ -197,7 +198,7 @@ class Play:
             "marks": ((0, self.mark()),),
             "names": self.names if self.names != default_names(self.env.players) else (),
             "knowledge": self.builder.knowledge,
-            "told": tuple(sorted(self.builder.tell)),
+            "privileged": tuple(sorted(self.builder.privileged)),
             "revealed": revealed_names(self.env),
             "carried": bool(self._carried),
             "trial": self.trial,
@@ -207,7 +208,7 @@ class Play:
 
     def begin_record(self) -> None:
         """Writes the header, unless the recorder has one."""
-        if not self.recorder.payloads():
+        if not self.recorder.begun:
             start = dict(self._page.marks)[0]
             self.recorder.append(header_of(self._page, len(self.env.actions), start))
 
@@ -518,6 +519,10 @@ class Play:
             return "terminated"
         if bool(kept.transition.truncated):
             return "horizon"
+        if self._rows > MOST_ROWS:
+            return "full record"
+        if not self.ends:
+            return f"steps {self.steps}" if self.step >= self.steps else ""
         now = MatchMoment(
             step=self.step,
             rounds=self.clock.rounds if self.hosts else self.step,
@@ -526,8 +531,6 @@ class Play:
             present=int(kept.present.sum()),
             gauges={name: float(level) for name, level in kept.gauges.items()},
         )
-        if self._rows > MOST_ROWS:
-            return "full record"
         why = printable(next(filter(None, (end(now) for end in self.ends)), ""))
         return why or (f"steps {self.steps}" if self.step >= self.steps else "")
 
@@ -601,16 +604,23 @@ class Play:
         left = self.hosts.pop(seat, None)
         remembered = None
         if left is not None:
-            if len(left.mind.seats) > 1:
-                left.mind.seats = tuple(s for s in left.mind.seats if s != seat)
             left.mind.forget_question()
             remembered = left.mind.memory
+            left.mind.seats = tuple(s for s in left.mind.seats if s != seat)
+            if not left.mind.seats:
+                self.left.append(left.mind)
         elif keep_memory:
             remembered = self.runner.memory(self.now, seat)
         outside = decides_outside(chair)
         if outside:
-            sits = host_seat(self.env, who or chair, (seat,), self.deadline)
-            self.hosts = dict(sorted({**self.hosts, **sits}.items()))
+            known = [mind for mind in self.minds if mind.player is chair and mind.seats]
+            for mind in known:
+                mind.seats = tuple(sorted({*mind.seats, seat}))
+            if known:
+                self.hosts[seat] = HostSeat(known[0])
+            else:
+                self.hosts |= host_seat(self.env, who or chair, (seat,), self.deadline)
+        self._seat_hosts(self.hosts)
         self.now = self.runner.reseat(
             self.now, seat, None if outside else chair, self._skilled or self.runner.skilled
         )
@@ -623,7 +633,7 @@ class Play:
         if isinstance(chair, Seat) and chair.name:
             others = {s: name for s, name in enumerate(self.names) if s != seat}
             self.names = player_names(self.chairs, others)
-            told = self.builder.knowledge, self.builder.tell
+            told = self.builder.knowledge, self.builder.privileged
             self.builder = PerceptBuilder(self.env, self.names, *told)
         self._read_skills()
         self.clock.begin(tuple(self.hosts))
