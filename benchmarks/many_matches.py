@@ -28,6 +28,7 @@ class Agent:
         self.skilled, self.asked = skilled, 0
 
     async def decide(self, percept, deadline):
+        """Turns left."""
         began = time.process_time()
         self.asked += 1
         answer = Decision(action="turn left")
@@ -35,9 +36,11 @@ class Agent:
         return answer
 
     def snapshot(self):
+        """How often it was asked."""
         return self.asked
 
     def restore(self, snapshot):
+        """As often as then."""
         self.asked = snapshot
 
 
@@ -48,6 +51,7 @@ def resident():
 
 
 def main():
+    """Plays and prints what it cost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("matches", type=int, nargs="?", default=200)
     parser.add_argument("steps", type=int, nargs="?", default=2000)
