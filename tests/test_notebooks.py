@@ -10,8 +10,13 @@ FOLDER = Path(__file__).parent.parent / "examples" / "notebooks"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
-def test_there_are_three():
-    assert NOTEBOOKS == ["first_steps", "societies_and_charters", "train_and_judge"]
+def test_there_are_four():
+    assert NOTEBOOKS == [
+        "agents_in_matches",
+        "first_steps",
+        "societies_and_charters",
+        "train_and_judge",
+    ]
 
 
 # The one that trains takes 90 CPU-seconds where programs are not optimised: it is run by name.

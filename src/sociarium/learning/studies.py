@@ -92,22 +92,23 @@ def _cell(world: str, line: str, algorithm: str, preference: str, **differing: A
 
 
 def _figure_2() -> Iterator[Cell]:
-    """The figure's lines, and in Harvest one of our own: a critic that sees the state."""
+    """The figure's lines, and in Harvest two of our own, alike but for what the critic sees."""
     for line, method in _METHODS.items():
         yield from (_cell(world, line, *method) for world in _SCALE)
         if line == "common":
-            yield Cell(
-                "harvest_open",
-                "MAPPO state",
-                Plan(
-                    "mappo-state",
-                    "harvest_open-v0",
-                    "common",
-                    steps=8_000_000,
-                    seeds=(0, 1, 2),
-                    settings=_FAR_SIGHTED,
-                ),
-            )
+            for name, algorithm in (("MAPPO state", "mappo-state"), ("IPPO far-sighted", "ippo")):
+                yield Cell(
+                    "harvest_open",
+                    name,
+                    Plan(
+                        algorithm,
+                        "harvest_open-v0",
+                        "common",
+                        steps=8_000_000,
+                        seeds=(0, 1, 2),
+                        settings=_FAR_SIGHTED,
+                    ),
+                )
 
 
 # AdaSociety's game of contracts: what is trained, what it wants and under which schedule of rules.
