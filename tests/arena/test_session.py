@@ -337,3 +337,18 @@ def test_a_reply_must_answer_for_every_seat_that_was_asked():
     played = Match(STALL, ["random", *[Half()] * 4], steps=3)
     played.run()
     assert played.failures == {seat: {"malformed": 3} for seat in (2, 3, 4)}
+
+
+def test_who_cannot_sit_down_in_time_ends_the_match_and_says_why():
+    class Slow(Dispatcher):
+        async def open(self, seating):
+            await asyncio.sleep(3600)
+
+    class Broken(Dispatcher):
+        async def open(self, seating):
+            raise OSError("no such model")
+
+    for player, why in ((Slow, "TimeoutError"), (Broken, "no such model")):
+        played = Match(STALL, ["random", *[player()] * 4], steps=3, deadline=0.2)
+        with pytest.raises(BadArgument, match=f"seat 1,2,3,4 cannot sit down: .*{why}"):
+            played.run()

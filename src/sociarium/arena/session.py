@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sociarium.arena.clocks import Realtime
@@ -22,14 +23,11 @@ from sociarium.arena.host_seats import (
 from sociarium.arena.tick import Tick
 from sociarium.core.actions import STAY
 from sociarium.core.decision import Decision, Reply, as_reply
-from sociarium.core.errors import printable
+from sociarium.core.errors import BadArgument, printable
 from sociarium.core.percept import Percept
 from sociarium.players.protocol import HostSeating
 
 log = logging.getLogger(__name__)
-
-MOST_WRITTEN = 1 << 22  # bytes of texts in one match
-MOST_ROWS = 150_000  # of questions, skills and patches in one match
 
 
 class Paused(Exception):
@@ -70,17 +68,16 @@ class Session(EpisodePlay):
         if self.all_pure:
             await asyncio.sleep(0)
             return self.advance_pure()
+        if isinstance(self.clock, Realtime):
+            await asyncio.sleep(max(0.0, self._due - time.monotonic()))
+            self._due = max(self._due, time.monotonic()) + self.clock.tick
         before = self.checkpoint()
         try:
             await self._hear()
         except Paused:
             self.return_to(before)
             raise
-        tick = self.advance_hosts()
-        if isinstance(self.clock, Realtime):
-            self._due = max(self._due + self.clock.tick, time.monotonic())
-            await asyncio.sleep(self._due - time.monotonic())
-        return tick
+        return self.advance_hosts()
 
     def stop(self) -> None:
         """Ends after the step that is being played; the session can be taken up again."""
@@ -102,20 +99,30 @@ class Session(EpisodePlay):
                 own = folder_of(mind, self.folder)
                 if own is not None:
                     own.mkdir(parents=True, exist_ok=True)
-                await mind.player.open(
-                    HostSeating(
-                        env=self.env,
-                        seats=mind.seats,
-                        names=self.names,
-                        rules=dict(self.env.sheet.rules),
-                        knowledge=self.builder.knowledge,
-                        deadline=mind.deadline,
-                        folder=own,
-                        step=self.step,
-                        trial=self.trial,
-                    )
-                )
+                await self._seat_down(mind, own)
                 self.remember(mind)
+
+    async def _seat_down(self, mind: Mind, folder: Path | None) -> None:
+        """Tells a mind where it sits; one that cannot sit down in time ends the match."""
+        seating = HostSeating(
+            env=self.env,
+            seats=mind.seats,
+            names=self.names,
+            rules=dict(self.env.sheet.rules),
+            knowledge=self.builder.knowledge,
+            deadline=mind.deadline,
+            folder=folder,
+            step=self.step,
+            trial=self.trial,
+        )
+        try:
+            async with asyncio.timeout(mind.deadline):
+                await mind.player.open(seating)
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise BadArgument(
+                f"the player in seat {mind.key} cannot sit down: {printable(why)}"
+            ) from error
 
     async def close(self) -> None:
         """Nobody is waited for any longer, and host players get up."""
@@ -131,7 +138,8 @@ class Session(EpisodePlay):
             if mind.opened:
                 mind.opened = False
                 try:
-                    await mind.player.close()
+                    async with asyncio.timeout(mind.deadline):
+                        await mind.player.close()
                 except Exception as error:
                     log.warning("seat %s: cannot close (%s)", mind.key, printable(error))
         self.recorder.remember(self.step, self.memories())
@@ -187,8 +195,9 @@ class Session(EpisodePlay):
 
     async def _answers(self) -> None:
         """Until everybody has answered or is late; all of them think at once."""
+        await asyncio.sleep(0)  # whoever answers at once is not waited for
         for mind in self.minds:
-            if mind.question is not None:
+            if mind.question is not None and not mind.question.task.done():
                 left = mind.question.since + mind.deadline - time.monotonic()
                 if left > 0:
                     await asyncio.wait([mind.question.task], timeout=left)
