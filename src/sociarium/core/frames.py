@@ -9,7 +9,7 @@ from sociarium.core import disk
 from sociarium.core.errors import CannotRead
 
 HEAD = struct.Struct("<II")  # length, CRC-32
-MOST_FRAME = 1 << 26  # bytes
+MOST_FRAME, MOST_FILE = 1 << 26, 1 << 29  # bytes; a folder may come from anybody
 
 
 def pack(payload: bytes) -> bytes:
@@ -43,7 +43,11 @@ class FrameFile:
     def frames(self) -> list[bytes]:
         """The payloads of all whole frames."""
         try:
-            return list(whole_frames(self.path.read_bytes()))
+            with open(self.path, "rb") as file:
+                data = file.read(MOST_FILE + 1)
+            if len(data) > MOST_FILE:
+                raise CannotRead(f"{self.path} is larger than {MOST_FILE >> 20} MiB.")
+            return list(whole_frames(data))
         except FileNotFoundError:
             return []
         except OSError as error:
