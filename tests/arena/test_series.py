@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from sociarium import catalogue
 from sociarium.arena.match_folder import Terms
 from sociarium.arena.replay import Replay
 from sociarium.arena.series import Series, SeriesTerms, resume_series, trial_folder
@@ -164,3 +165,13 @@ def test_trials_start_anew_and_differ():
     one, other = played.run()
     assert not np.array_equal(one.actions, other.actions)
     assert one.page.marks[0] != other.page.marks[0]
+
+
+def test_a_series_goes_on_with_as_many_players_as_it_had(tmp_path):
+    world = "harvest_six_trees"
+    env = catalogue.make(world, players=2)
+    left = Series(env, "idle*2", SeriesTerms(2), terms=Terms(steps=2), out=tmp_path, world=world)
+    left.on_progress = lambda played, steps: left.stop()
+    left.run()
+    again = resume_series(tmp_path)
+    assert again.env.players == 2 and len(again.run()) == 2

@@ -174,6 +174,7 @@ class Series:
     def _begin(self, out: Path) -> None:
         """The folder, before any trial is."""
         config = {"world": self.world, "seats": self._seat_string, "seed": self.seed}
+        config["players"] = self.env.players
         config |= {**dataclasses.asdict(self.terms), **dataclasses.asdict(self.rules)}
         out.mkdir(parents=True, exist_ok=True)
         manifest = {**begun(config, [self.seed]), "hidden": list(self.hidden)}
@@ -182,7 +183,7 @@ class Series:
     def resume(self, trusted: bool = False) -> None:
         """Comes back to where the series in its folder was left, and can be played from there.
 
-        Trials that are over are played again only for what pure players carry along.
+        Trials that are over are played again too, for what players carry along.
         """
         assert self.out is not None
         for trial in range(self.rules.trials):
@@ -237,9 +238,10 @@ def resume_series(
         rules = SeriesTerms(**{name: config[name] for name in names})
         terms, seed, world = Terms.read(config), int(config["seed"]), str(config["world"])
         seated = str(config["seats"]) if seats is None else seats
+        players = int(config["players"])
     except (KeyError, TypeError, ValueError) as error:
         raise CannotRead(f"{folder} lacks terms of a series ({error})") from error
-    made = catalogue.make(world) if env is None else env
+    made = catalogue.make(world, players=players) if env is None else env
     more = {"seed": seed, "terms": terms, "out": folder, "world": world}
     series = Series(made, seated, rules, on_progress=on_progress, **more)
     series.resume(trusted)
