@@ -18,7 +18,7 @@ from sociarium.arena.rollout import rollout
 from sociarium.arena.session import Session
 from sociarium.core.decision import Decision, Reply
 from sociarium.core.errors import BadArgument
-from tests.arena.guests import Plain, Talker, Walker
+from tests.arena.guests import Errand, Plain, Talker, Walker
 from tests.arena.test_match import VILLAGE, assert_same_play, match
 from tests.budget import compilations
 from tests.extension.src.orchard_pack.crew import Dispatcher
@@ -263,6 +263,13 @@ def test_a_player_of_a_known_structure_takes_a_free_place():
 # Many matches.
 
 
+def counted(programs, name):
+    """A list that grows with every call of a program."""
+    calls, program = [], getattr(programs, name)
+    setattr(programs, name, lambda *given: calls.append(name) or program(*given))
+    return calls
+
+
 def test_many_matches_on_one_loop_are_each_as_if_alone():
     def one(seed):
         return match(seats="random", guests={0: Walker(seed, 0.002)}, seed=seed, steps=12)
@@ -274,6 +281,22 @@ def test_many_matches_on_one_loop_are_each_as_if_alone():
     assert len(many) == 12 and told[-1] == (12, 12)
     for seed in (0, 7, 11):
         assert_same_play(many[seed].record(), one(seed).run())
+
+
+def test_steps_that_are_due_together_are_one_batch_and_come_out_as_alone():
+    """With messages, votes and skills among them; some matches end before others."""
+
+    def one(seed):
+        guests = {0: Talker(seed), 1: Errand(seed)}
+        return match(VILLAGE, guests=guests, seed=seed, steps=12 + seed % 3)
+
+    alone = [one(seed).run() for seed in (0, 7, 8)]
+    many = [one(seed) for seed in range(9)]
+    jointly = counted(many[0].session.runner.programs, "step_joint")
+    play_many(many, limit=9, on_progress=lambda *_: None)
+    assert len(jointly) > 12, "the matches were played one by one"
+    for seed, record in zip((0, 7, 8), alone, strict=True):
+        assert_same_play(many[seed].record(), record)
 
 
 def test_when_many_are_stopped_all_can_be_taken_up_again():

@@ -253,7 +253,8 @@ class EpisodePlay:
             )
         self.settle()
         seen, one, slot = self._look(), self.hosts[seat], self.runner.hosts[seat]
-        own = jax.tree.map(lambda x: x[slot], seen)
+        leaves, tree = jax.tree.flatten(seen)
+        own = jax.tree.unflatten(tree, [leaf[slot] for leaf in leaves])
         known_map, offers = None, ()
         if self._offers is not None and self._maps is not None and one.mind.skilled:
             known_map = self._maps.read(seat, own.memory)
@@ -429,20 +430,22 @@ class EpisodePlay:
         if self.hosts[seat].pursues:
             self.pursue(seat, "", {})
 
-    def advance_hosts(self) -> Tick:
-        """The step itself, with what host players do in it."""
+    def chosen_actions(self) -> dict[int, int]:
+        """What host players do in the coming step, by their seats: an action, or BY_SKILL."""
         moving = self.clock.moves()
-        return self.advance(
-            {
-                seat: (BY_SKILL if one.pursues else one.action) if seat in moving else STAY
-                for seat, one in self.hosts.items()
-            }
-        )
+        return {
+            seat: (BY_SKILL if one.pursues else one.action) if seat in moving else STAY
+            for seat, one in self.hosts.items()
+        }
 
     def advance(self, chosen: Mapping[int, int]) -> Tick:
         """One step in which host players do what is chosen for their seats, or BY_SKILL."""
         others = self.clock.others_move(self.step)
-        self.now, kept, self._seen = self.runner.step(self.now, chosen, others)
+        return self.advance_to(*self.runner.step(self.now, chosen, others))
+
+    def advance_to(self, after: RunnerState, kept: StepRecord, seen: Seen) -> Tick:
+        """A step of host players has been played, and led there."""
+        self.now, self._seen = after, seen
         events = happened(self.env, kept, self.step)
         self._tell(events, kept)
         self.clock.passed([seat for seat, one in self.hosts.items() if one.pursues])

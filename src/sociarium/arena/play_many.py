@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
+from sociarium.arena.joint_steps import JointSteps
 from sociarium.arena.match import Match, run_apart
 from sociarium.core.errors import BadArgument
 from sociarium.core.stopping import asked_to_stop
@@ -20,10 +21,11 @@ def play_many(
     >>> returns = [match.raw_returns for match in play_many(matches)]
 
     While some wait for their players, others go on. Matches of one world and of players of one
-    structure share their programs. An iterator is asked for the next match when one has ended, so
-    that few are in memory. Ctrl-C stops all of them after the step that each is playing; those can
-    be taken up again. `on_progress` is told matches that are over, and how many there are as far as
-    that is known; without it there is a bar.
+    structure share their programs, and those whose steps are due at once play them as one batch.
+    An iterator is asked for the next match when one has ended, so that few are in memory. Ctrl-C
+    stops all of them after the step that each is playing; those can be taken up again.
+    `on_progress` is told matches that are over, and how many there are as far as that is known;
+    without it there is a bar.
     """
     with watched(on_progress, "matches") as told:
         playing = ManyMatches(matches, limit, told)
@@ -39,7 +41,8 @@ class ManyMatches:
             raise BadArgument(f"limit is 1 or more matches at once; given {limit}")
         self._waiting = enumerate(matches)
         self._known = len(matches) if isinstance(matches, list | tuple) else 0
-        self._limit, self._on_progress = limit, on_progress
+        self._limit = min(limit, self._known or limit)
+        self._joint, self._on_progress = JointSteps(self._limit), on_progress
         self._playing: dict[int, Match] = {}
         self._played: dict[int, Match] = {}
         self._over, self._stopping = 0, False
@@ -66,7 +69,11 @@ class ManyMatches:
             if self._stopping:
                 return
             self._playing[number] = self._played[number] = match
+            session = match.session
+            session.joint = self._joint
             try:
+                if not session.all_pure:
+                    self._joint.ready(session.runner, session.now)
                 await match.play()
             finally:
                 del self._playing[number]

@@ -102,7 +102,8 @@ class Programs:
         self.enter = jit_soon(self._enter, weights)
         self.rejoin = jit_soon(self._rejoin)
         self.look = jit_soon(self._look)
-        self.step = jit_soon(self._step, weights)
+        self.step = jit_soon(self._step_packed, weights)
+        self.step_joint = jit_soon(jax.vmap(self._step), weights)
         self.step_many = jit_soon(self._step_many, weights)
 
     def _enter(
@@ -187,8 +188,8 @@ class Programs:
         others_move: Bool[Array, ""],
         seating: Seating,
         config: EpisodeConfig,
-    ) -> tuple[RunnerState, UInt8[Array, " bytes"]]:
-        """The next state, and the record of the step with what host players see then, packed."""
+    ) -> tuple[RunnerState, StepRecord, Seen]:
+        """The next state, the record of the step, and what host players see then."""
         moment, skills = now.moment, now.skills
         k_step = step_key(config.key, config.number, now.clock)
         if self.skill_set is not None and skills is not None:
@@ -202,7 +203,17 @@ class Programs:
         after = Moment(after.state, after.view, after.legal, memories)
         skills = self._looked(skills, after, hosts, now.clock + 1)
         then = RunnerState(now.clock + 1, after, skills)
-        return then, self.packing.pack((record, self._look(then, hosts)))
+        return then, record, self._look(then, hosts)
+
+    def _step_packed(self, *arguments: Any) -> tuple[RunnerState, UInt8[Array, " bytes"]]:
+        """As `_step`, with all but the state packed."""
+        then, record, seen = self._step(*arguments)
+        return then, self.packing.pack((record, seen))
+
+    def played(self, *arguments: Any) -> tuple[RunnerState, StepRecord, Seen]:
+        """One step of one episode; all but the state as NumPy."""
+        after, packed = self.step(*arguments)
+        return (after, *self.packing.unpack(packed))
 
     def _pursued(
         self,
@@ -288,6 +299,7 @@ class EpisodeRunner:
         self.seating = jax.tree.map(jnp.asarray, seating)
         self.programs = programs(Stepper(self.env, policies), len(hosts), skilled)
         self.skilled, self.skill_set = skilled, self.programs.skill_set
+        self._on_host: Any = None  # what programs are given in every step, as NumPy
 
     def start(self, memories: Mapping[int, Any] | None = None) -> RunnerState:
         """The episode before its first step; `memories` are those that some seats bring along."""
@@ -319,14 +331,24 @@ class EpisodeRunner:
         `chosen` has an action for each seat of host players, or BY_SKILL. Unless `others_move`, the
         pure players stay where they are and do not think.
         """
+        return self.programs.played(*self.arguments(now, chosen, others_move))
+
+    def arguments(
+        self,
+        now: RunnerState,
+        chosen: Mapping[int, int],
+        others_move: bool = True,
+        on_host: bool = False,
+    ) -> tuple[Any, ...]:
+        """What the program of a step is given; with `on_host`, what never changes as NumPy."""
         given = np.zeros(len(self.slots), np.int32)
         for seat, slot in self.hosts.items():
             given[slot] = chosen[seat]
-        others = np.bool_(others_move)
-        after, packed = self.programs.step(
-            now, given, self.slots, others, self.seating, self.config
-        )
-        return (after, *self.programs.packing.unpack(packed))
+        if on_host and self._on_host is None:
+            self._on_host = jax.device_get((self.slots, self.seating, self.config))
+        same = self._on_host if on_host else (self.slots, self.seating, self.config)
+        slots, seating, config = same
+        return now, given, slots, np.bool_(others_move), seating, config
 
     def step_many(self, now: RunnerState, steps: int) -> tuple[RunnerState, StepRecord]:
         """Several steps, at most MOST, of pure players only; their record has a time axis."""
@@ -335,6 +357,7 @@ class EpisodeRunner:
 
     def pursue(self, now: RunnerState, seat: int, order: SkillCall) -> RunnerState:
         """The seat of a host player takes up a skill."""
+        now = _on_device(now)
         assert self.skill_set is not None and now.skills is not None
         skills, begun, slot = now.skills, self.skill_set.begin(), self.hosts[seat]
         order, running = _put((skills.order, skills.running), slot, (order, begun))
@@ -347,6 +370,7 @@ class EpisodeRunner:
                 f"{self.env.id} has no charter, so nothing can be written or signed; play it under "
                 "one, such as --charter none"
             )
+        now = _on_device(now)
         fresh = self._entered(self.env.apply(now.state, patch), now.clock)
         return self._rejoined(fresh, now, self.env.players)
 
@@ -358,7 +382,7 @@ class EpisodeRunner:
         A chair that is None is a host player's. Nothing is compiled as long as the player was
         named at the start, or has the structure of one that sits nowhere now.
         """
-        programs, seating, hosts = self.programs, self.seating, self.hosts
+        now, programs, seating, hosts = _on_device(now), self.programs, self.seating, self.hosts
         nobody = self.env.players
         slots = [nobody if taken == seat else taken for taken in np.asarray(self.slots).tolist()]
         if chair is None:
@@ -401,10 +425,16 @@ class EpisodeRunner:
         place = _place(self.seating, seat)
         if place is None:
             raise BadArgument(f"no pure player sits in seat {seat}")
+        now = _on_device(now)
         memories = list(now.moment.memories)
         memories[place[0]] = _put(memories[place[0]], place[1:], memory)
         moment = Moment(now.state, now.moment.view, now.moment.legal, memories)
         return RunnerState(now.clock, moment, now.skills)
+
+
+def _on_device(now: RunnerState) -> RunnerState:
+    """With JAX's arrays, where steps that were played jointly left NumPy's."""
+    return jax.tree.map(jnp.asarray, now)
 
 
 def _place(seating: Seating, seat: int) -> tuple[int, ...] | None:

@@ -20,6 +20,7 @@ from sociarium.arena.host_seats import (
     folder_of,
     outcome,
 )
+from sociarium.arena.joint_steps import JointSteps
 from sociarium.arena.tick import Tick
 from sociarium.core.actions import STAY
 from sociarium.core.decision import Decision, Reply, as_reply
@@ -44,6 +45,8 @@ class Session(EpisodePlay):
     seats. `guests` are host players that sit in some seats instead. Whoever may sit down later is
     on `reserve`: then nothing is compiled when it does.
     """
+
+    joint: JointSteps | None = None  # with whom its steps are played
 
     def __aiter__(self) -> "Session":
         return self
@@ -77,7 +80,11 @@ class Session(EpisodePlay):
         except Paused:
             self.return_to(before)
             raise
-        return self.advance_hosts()
+        chosen = self.chosen_actions()
+        if self.joint is None:
+            return self.advance(chosen)
+        others = self.clock.others_move(self.step)
+        return self.advance_to(*await self.joint.step(self.runner, self.now, chosen, others))
 
     def stop(self) -> None:
         """Ends after the step that is being played; the session can be taken up again."""

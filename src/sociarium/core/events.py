@@ -187,14 +187,14 @@ class EventTable:
         return isinstance(other, EventTable) and list(self) == list(other)
 
 
-NO_ROWS = (*(np.zeros(0, np.int32),) * 6, np.zeros(0, np.float32))  # a table's columns
+NO_ROWS = [*[np.zeros(0, np.int32)] * 6, np.zeros(0, np.float32)]  # a table's columns
 
 
 def table(
     events: Mapping[str, Event], specs: Sequence[EventSpec], cols: int, step: int = 0
 ) -> EventTable:
     """One step's events, or those of many when the arrays have a leading time axis."""
-    parts: list[tuple[np.ndarray, ...]] = [NO_ROWS]
+    parts: list[Sequence[np.ndarray]] = [NO_ROWS]
     for number, spec in enumerate(specs):
         kind = events[spec.name]
         mask, slots = np.asarray(kind.mask), spec.slots
@@ -214,6 +214,8 @@ def table(
         }[spec.axis]
         row, col = np.where(cell >= 0, np.divmod(cell, cols), -1)
         parts.append((step + time, np.full_like(other, number), actor, target, row, col, value))
+    if len(parts) == 1:
+        return EventTable(tuple(specs), *NO_ROWS)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0].astype(np.int32), kind="stable")
     columns = [column[order].astype(np.int32) for column in columns[:-1]] + [columns[-1][order]]
