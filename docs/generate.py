@@ -66,7 +66,7 @@ MOMENTS = {
     "exploration": 90,
 }
 # Pages with tables made from stored data.
-MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md")
+MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md")
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
@@ -297,6 +297,7 @@ def filled(text: str) -> str:
         "rewiring": rewired,
         "welfare": welfare,
         "self-interest": self_interest,
+        "tokens": tokens_of_styles,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -427,6 +428,17 @@ def contract_arms() -> list[str]:
         for kind, counts in there.items()
     ]
     return [*lines, "", f"Where players choose, these sign: {'; '.join(who)}."]
+
+
+def tokens_of_styles() -> list[str]:
+    """How many tokens the rules and a percept of every world have, by style."""
+    rows = json.loads((DOCS / "words.json").read_text())["tokens"]
+    columns = list(next(iter(rows.values())))
+    lines = [f"| world | {' | '.join(columns)} |", "|---" + "|---:" * len(columns) + "|"]
+    for world, tokens in rows.items():
+        told = " | ".join(f"{tokens[column]:,}" for column in columns)
+        lines.append(f"| {world} | {told} |")
+    return lines
 
 
 def rewired() -> list[str]:

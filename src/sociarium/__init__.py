@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sociarium.arena.lanes import Lanes as Lanes
     from sociarium.arena.match import Match as Match
+    from sociarium.arena.percepts import percept_at as percept_at
     from sociarium.arena.replay import Replay as Replay
     from sociarium.arena.rollout import rollout as rollout
     from sociarium.arena.screening import save_film as save_film
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sociarium.core.random import key as key
     from sociarium.evaluation.measures import evaluate as evaluate
     from sociarium.evaluation.schelling import schelling as schelling
+    from sociarium.language.prompts import PromptWriter as PromptWriter
     from sociarium.machine import configure as configure
     from sociarium.players.policy import load_policy as load_policy
     from sociarium.players.protocol import HostPlayer as HostPlayer
@@ -52,6 +54,8 @@ _HOMES = {
     "evaluate": "sociarium.evaluation.measures",
     "Match": "sociarium.arena.match",
     "Replay": "sociarium.arena.replay",
+    "percept_at": "sociarium.arena.percepts",
+    "PromptWriter": "sociarium.language.prompts",
     "train": "sociarium.runs",
     "Run": "sociarium.runs",
     "script": "sociarium.players.roster",

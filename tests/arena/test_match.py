@@ -302,7 +302,11 @@ def test_the_agents_among_the_examples_play():
     with serving(module.Agent) as address:
         played = Match(sociarium.make("coins"), f"{curious} agent:{address}/decide", steps=12)
         played.run()
-    assert all(one.decisions and not one.failures for one in played.hosts.values())
+    reader = f"agent:{EXAMPLES / 'words_agent.py'}:Reader"
+    again = Match(sociarium.make("coins"), f"{curious} {reader}", steps=12)
+    again.run()
+    for one in (*played.hosts.values(), *again.hosts.values()):
+        assert one.decisions and not one.failures
 
 
 def test_nobody_at_the_address_is_a_failure():

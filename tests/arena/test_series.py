@@ -11,7 +11,7 @@ from sociarium.arena.match_folder import Terms
 from sociarium.arena.replay import Replay
 from sociarium.arena.series import Series, SeriesTerms, resume_series, trial_folder
 from sociarium.core import random
-from sociarium.core.errors import BadArgument, MissingFacet
+from sociarium.core.errors import BadArgument, FolderInUse, MissingFacet
 from sociarium.core.hidden import draw_hidden
 from tests.arena.guests import Walker
 from tests.toys.meadow import Meadow
@@ -175,3 +175,31 @@ def test_a_series_goes_on_with_as_many_players_as_it_had(tmp_path):
     left.run()
     again = resume_series(tmp_path)
     assert again.env.players == 2 and len(again.run()) == 2
+
+
+def test_a_folder_is_one_series_and_one_process_plays_it(tmp_path):
+    world, rules = "coins", SeriesTerms(2)
+    env, terms = catalogue.make(world), Terms(steps=2)
+    first = Series(env, "idle*2", rules, terms=terms, out=tmp_path, world=world)
+    first.claim()
+    beside = Series(env, "idle*2", rules, terms=terms, out=tmp_path, world=world)
+    with pytest.raises(BadArgument, match="already holds a match"):
+        beside.claim()
+    with pytest.raises(FolderInUse):
+        resume_series(tmp_path)
+    assert len(first.run()) == 2
+    assert len(resume_series(tmp_path).records) == 2
+
+
+def test_a_series_goes_on_with_players_that_have_moved(tmp_path):
+    """In the trial that was left, and in those to come."""
+    world = "coins"
+    env = catalogue.make(world)
+    left = Series(
+        env, "idle random", SeriesTerms(2), terms=Terms(steps=3), out=tmp_path, world=world
+    )
+    left.on_progress = lambda played, steps: left.stop()
+    left.run()
+    again = resume_series(tmp_path, elsewhere={0: "script:idle"})
+    assert again.seats == "script:idle random"
+    assert [record.page.seats[1] for record in again.run()] == ["random"] * 2

@@ -185,6 +185,17 @@ def test_polled_players_are_not_asked_and_only_changes_are_recorded(clock):
     assert Replay(MEADOW, kept).verify()
 
 
+def test_a_polled_player_that_breaks_fails_and_the_match_goes_on():
+    class Broken(Keyboard):
+        def poll(self, percepts):
+            return 7 if percepts[0].step == 2 else {1: 1 / (percepts[0].step - 1)}.get(0)
+
+    played = match(guests={1: Broken({})}, steps=4)
+    kept = played.run()
+    assert len(kept) == 4 and played.failures == {1: {"error": 1, "malformed": 1}}
+    assert Replay(MEADOW, kept).verify()
+
+
 def test_players_have_names_of_their_own():
     seen = []
 
@@ -202,6 +213,11 @@ def test_players_have_names_of_their_own():
         match(names={0: "Bo", 1: "Bo"})
     with pytest.raises((BadArgument, sociarium.core.errors.SociariumError), match="character"):
         match(names={0: "B\u202eo"})
+    for name in ("## Rules", "All", "-1"):
+        with pytest.raises(BadArgument, match="begins with a letter or a digit"):
+            match(names={0: name})
+    with pytest.raises(BadArgument, match="name of its own"):
+        match(names={0: "Bo", 1: "bo"})
 
 
 def test_what_is_told_beyond_the_view_is_recorded():
@@ -297,6 +313,22 @@ def test_steps_that_are_due_together_are_one_batch_and_come_out_as_alone():
     assert len(jointly) > 12, "the matches were played one by one"
     for seed, record in zip((0, 7, 8), alone, strict=True):
         assert_same_play(many[seed].record(), record)
+
+
+def test_those_that_are_given_up_in_the_middle_of_a_step_go_on_as_if_it_had_not_begun():
+    """Nothing is written twice, whenever another match breaks."""
+
+    def one(seed, **more):
+        guests = {0: Talker(seed), 1: Talker(seed + 1)}
+        return match(VILLAGE, guests=guests, seed=seed, steps=6, **more)
+
+    breaks = lambda now: str(1 / 0) if now.step == 2 else ""  # noqa: E731
+    many = [one(seed, ends=[breaks] if seed == 4 else ()) for seed in range(9)]
+    with pytest.raises(ZeroDivisionError):
+        play_many(many, limit=9, on_progress=lambda *_: None)
+    for seed in (0, 8):
+        many[seed].session.joint = None
+        assert_same_play(many[seed].run(), one(seed).run())
 
 
 def test_when_many_are_stopped_all_can_be_taken_up_again():

@@ -20,16 +20,22 @@ from sociarium.cli.main import COMMANDS
 from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
 from sociarium.cli.oracle import Oracle
+from sociarium.cli.play import PlayCommand
+from sociarium.cli.quiz import Quiz
 from sociarium.cli.schelling import Schelling
 from sociarium.cli.sweep import Sweep
 from sociarium.cli.train import Train
 from sociarium.cli.watch import Watch
+from sociarium.cli.words import Words
 from sociarium.core.errors import BadArgument
 from tests.learning.test_dilemmas import judged
 from tests.toys.meadow import Meadow
 
 TAKING_A_WORLD = {
     "watch": Watch,
+    "play": functools.partial(PlayCommand, text=True),
+    "words": Words,
+    "quiz": Quiz,
     "match": MatchCommand,
     "measure": Measure,
     "info": Info,

@@ -18,6 +18,7 @@ from sociarium.core.facets import (
     Bounds,
     Cooperation,
     Crafting,
+    Writing,
     find_facet,
     ground_plan,
 )
@@ -40,8 +41,9 @@ def test_the_kernel_has_seventeen_members_and_two_ways_to_ask_for_facets():
 
 def test_a_society_has_the_facets_of_its_world_read_from_its_own_state():
     world, society = sociarium.make("clean_up"), sociarium.make("clean_up+contract")
-    kinds = [type(facet) for facet in society.facets]
+    *kinds, own = [type(facet) for facet in society.facets]
     assert kinds == [type(facet) for facet in world.facets] == [Board, Cooperation, Bench]
+    assert own is Writing and society.facet(Writing).kinds == ("say",)
     state = compiled(society, "reset")(sociarium.key(0), society.params())
     cells, _ = society.facet(Board).poses(state)
     assert cells.tolist() == state.world.body.tolist()

@@ -21,6 +21,8 @@ from sociarium.core.facets import Board, Places, ground_plan
 from sociarium.core.percept import Percept
 from sociarium.core.percept_builder import PerceptBuilder, visible_events
 from sociarium.core.specs import EventSpec
+from sociarium.language.prompts import PromptWriter
+from sociarium.language.renderings import STYLES
 from tests.percepts import SOCIETIES, encoded, same, stage, start
 from tests.toys.meadow import Meadow
 from tests.toys.plaza import Plaza
@@ -52,9 +54,12 @@ def test_states_that_look_the_same_give_the_same_percept(name, charter):
     def examine(leaf, seed, seat):
         other, changed = perturbed(state, seat, players, leaf, seed)
         one, another = before.of(seat), scene.look(other).of(seat)
-        equal = encoded(scene.percept(seat, one)) == encoded(scene.percept(seat, another))
+        told, told_then = scene.percept(seat, one), scene.percept(seat, another)
+        equal = encoded(told) == encoded(told_then)
         if same(knows(one), knows(another)):
             assert equal
+            writer = PromptWriter(scene.env, style=STYLES[seed % len(STYLES)])
+            assert writer.write(told).text == writer.write(told_then).text
             alike.append(changed)
         else:
             different.append(equal)
@@ -108,7 +113,9 @@ def filled(env, rng, **more):
     builder = PerceptBuilder(env, knowledge="full", privileged=("pose", "score"))
     legal = rng.random(len(env.actions)) < 0.5
     rows = [
-        Row(3, spec.name, 0, -1 if number % 2 else 1, number % 3 - 1, 0, 1.0)
+        Row(
+            3, spec.name, 0, -1 if number % 2 else 1, number % 3 - 1, 0, 0.0 if spec.values else 1.0
+        )
         for number, spec in enumerate(env.event_specs)
     ]
     told = {

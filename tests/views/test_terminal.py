@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from sociarium.core.scene import Body
+from sociarium.core.scene import Body, Thing
 from sociarium.views import colours
-from sociarium.views.terminal import text
+from sociarium.views.terminal import board, board_legend, text
 from tests.views.scenes import LIGHTS, TILES, marked, meadow
 
 GRASS, APPLE = TILES.index("grass"), TILES.index("apple")
@@ -72,3 +72,35 @@ def test_tiles_of_one_scene_never_share_a_mark():
     row = text(meadow(tiles=tiles, ground=ground, lit=ground * 0), colour=False).plain
     first = row.split("\n")[0].ljust(16)
     assert len({first[place : place + 2] for place in range(0, 16, 2)}) == 8
+
+
+def test_the_board_alone_has_marks_in_colours_and_a_legend_with_names():
+    scene = meadow(
+        Body(1, 4, 6, 3),
+        Body(0, 0, 0, 0),
+        me=0,
+        ground=marked((5, 7), (1, 2), APPLE, rest=GRASS),
+        lit=marked((5, 7), (3, 0), LIGHTS.index("zap")),
+        things=(Thing("oven", 2, 2, sort="place"), Thing("wood", 2, 2, units=4)),
+    )
+    page = board(scene)
+    assert page.plain.split("\n") == [
+        "▲0. . . . . . ",
+        ". . a . . . . ",
+        ". . w4. . . . ",
+        ".*. . . . . . ",
+        ". . . . . . ◀1",
+    ]
+    assert background(page, 0, 1) == colours.TILES["grass"]
+    assert background(page, 1, 2) == colours.of_tile("apple")
+    (wood,) = [span.style for span in page.spans if page.plain[span.start : span.end] == "w4"]
+    assert wood.underline  # it lies at a place
+    assert [entry.plain for entry in board_legend(scene, ["you", "Bo"])] == [
+        "▲0 you",
+        "◀1 Bo",
+        ".  grass",
+        "a  apple",
+        "w  wood",
+        "_o oven",
+        " * zap",
+    ]

@@ -168,19 +168,21 @@ def host_seat(
 ) -> dict[int, HostSeat]:
     """A host player, or the one that a chair names, in its seats.
 
-    A seat string may give its own deadline and fallback.
+    A seat string may give its own deadline and fallback, and a player its `own_deadline`.
     """
     if not isinstance(who, Seat):
-        mind = Mind(lift(who), seats, deadline)
+        player = lift(who)
+        mind = Mind(player, seats, patience(getattr(player, "own_deadline", deadline)))
         return {seat: HostSeat(mind) for seat in seats}
     options = who.own_options
     fallback = options.pop("fallback", "stay")
     if fallback not in FALLBACKS:
         raise BadArgument(f"fallback is one of {', '.join(FALLBACKS)}; given {fallback!r}")
-    seconds = patience(options.pop("deadline", deadline))
+    wanted = options.pop("deadline", None)
     options.pop("mind", None)
     player = lift(kinds()[who.kind].make(who.ref, env, seats, **options))
-    mind = Mind(player, seats, seconds)
+    seconds = getattr(player, "own_deadline", deadline) if wanted is None else wanted
+    mind = Mind(player, seats, patience(seconds))
     return {seat: HostSeat(mind, fallback) for seat in seats}
 
 

@@ -69,10 +69,12 @@ class JointSteps:
                 played = self._play(programs, due.arguments[first : first + size], size)
             except Exception as error:
                 for one in waiting:
-                    one.cancelled() or one.set_exception(error)
+                    if not one.cancelled():
+                        one.set_exception(error)
                 continue
             for one, result in zip(waiting, played, strict=True):
-                one.cancelled() or one.set_result(result)
+                if not one.cancelled():
+                    one.set_result(result)
 
     def _play(self, programs: Programs, arguments: list[Any], size: int = 0) -> list[Played]:
         """The steps with these arguments, of which there is room for `size`."""

@@ -187,6 +187,9 @@ def name_of(chair: Chair) -> str:
     return f"agent:{getattr(chair, '__name__', type(chair).__name__)}"
 
 
+NOBODYS = ("all", "you", "somebody", "nobody")  # words that are no names
+
+
 def player_names(chairs: Sequence[Chair], given: Mapping[int, str]) -> tuple[str, ...]:
     """What players call each other: as given, as their seat strings say, or by their seats."""
     names = []
@@ -194,9 +197,16 @@ def player_names(chairs: Sequence[Chair], given: Mapping[int, str]) -> tuple[str
         chair = chairs[seat]
         own = chair.name if isinstance(chair, roster.Seat) else ""
         names.append(given.get(seat, own) or name)
-    often, many = Counter(names).most_common(1)[0]
+    often, many = Counter(name.casefold() for name in names).most_common(1)[0]
     if many > 1:
-        raise BadArgument(f"every player has a name of its own; {often!r} is given {many} times")
+        given = next(name for name in names if name.casefold() == often)
+        raise BadArgument(f"every player has a name of its own; {given!r} is given {many} times")
+    for name in names:
+        if name.casefold() in NOBODYS or not name[0].isalnum():
+            raise BadArgument(
+                "the name of a player begins with a letter or a digit, and is none of "
+                f"{', '.join(NOBODYS)}; given {name!r}"
+            )
     return tuple(names)
 
 

@@ -22,7 +22,7 @@ from sociarium.arena.seating import Seats
 from sociarium.charters.revealing import reveal
 from sociarium.core import disk
 from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.core.facets import Hidden, Split
 from sociarium.core.hidden import draw_hidden
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
@@ -82,7 +82,8 @@ class Series:
         self._folder: MatchFolder | None = None  # of that trial
         self._hosts: Mapping[int, HostSeat] = {}
         self._memories: dict[int, Any] = {}  # of pure players
-        self._stopping = False
+        self._stopping = self._begun = False
+        self._lock: disk.FolderLock | None = None
 
     @property
     def raw_returns(self) -> Float[np.ndarray, "trials players"]:
@@ -106,20 +107,40 @@ class Series:
 
     async def play(self) -> list[Record]:
         """Plays all trials, or until one is stopped or paused."""
-        if self.out is not None and not (self.out / MANIFEST).exists():
-            self._begin(self.out)
-        while not self.ended and not self._stopping:
-            self.match = self.match or self._next()
-            try:
-                record = await self.match.play()
-            finally:
-                if self._folder is not None:
-                    self._folder.close()
-            if not self.match.ended:
-                break
-            self._over(self.match, record)
-        self._stopping = False
+        self.claim()
+        try:
+            while not self.ended and not self._stopping:
+                self.match = self.match or self._next()
+                try:
+                    record = await self.match.play()
+                finally:
+                    if self._folder is not None:
+                        self._folder.close()
+                if not self.match.ended:
+                    break
+                self._over(self.match, record)
+        finally:
+            self._stopping = False
+            if self._lock is not None:
+                self._lock.close()
         return self.records
+
+    def claim(self) -> None:
+        """The folder, if there is one, is this series' until it has been played or stopped."""
+        if self.out is None:
+            return
+        if not self._begun and (self.out / MANIFEST).exists():
+            raise BadArgument(
+                f"{self.out} already holds a match; give another folder, or --resume to go on"
+            )
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(self.out, error) from error
+        self._lock = (self._lock or disk.FolderLock(self.out)).take()
+        if not self._begun:
+            self._begin(self.out)
+            self._begun = True
 
     def stop(self) -> None:
         """Ends after the step that is being played; the series can be taken up again."""
@@ -176,16 +197,18 @@ class Series:
         config = {"world": self.world, "seats": self._seat_string, "seed": self.seed}
         config["players"] = self.env.players
         config |= {**dataclasses.asdict(self.terms), **dataclasses.asdict(self.rules)}
-        out.mkdir(parents=True, exist_ok=True)
         manifest = {**begun(config, [self.seed]), "hidden": list(self.hidden)}
         disk.replace(out / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
-    def resume(self, trusted: bool = False) -> None:
+    def resume(self, trusted: bool = False, seats: Mapping[int, str] | None = None) -> None:
         """Comes back to where the series in its folder was left, and can be played from there.
 
-        Trials that are over are played again too, for what players carry along.
+        Trials that are over are played again too, for what players carry along. `seats` tell where
+        the players of some seats are now.
         """
         assert self.out is not None
+        self._begun = True
+        self.claim()
         for trial in range(self.rules.trials):
             folder = MatchFolder(trial_folder(self.out, trial))
             if not (folder.path / MANIFEST).exists():
@@ -195,11 +218,14 @@ class Series:
             match = folder.resumed(
                 self.on_progress,
                 trusted,
-                {},
+                seats or {},
                 env=self.env,
                 seats=None if named else self.seats,
                 **more,
             )
+            if seats and named:  # in the trials to come, too
+                sat = folder.record().page.seats
+                self.seats = " ".join(seats.get(seat, name) for seat, name in enumerate(sat))
             if not manifest.get("finished"):
                 self.match, self._folder = match, folder
                 break
@@ -224,11 +250,13 @@ def resume_series(
     trusted: bool = False,
     env: Environment[Any, Any] | None = None,
     seats: Seats | None = None,
+    elsewhere: Mapping[int, str] | None = None,
     on_progress: OnProgress = silent,
 ) -> Series:
     """The series of a folder, where it was left.
 
-    A world that is not in the catalogue, and players that no seat string names, must be given.
+    A world that is not in the catalogue, and players that no seat string names, must be given;
+    `elsewhere` tells where the players of some seats are now.
     """
     config = read_manifest(folder).get("config")
     if not isinstance(config, dict) or "trials" not in config:
@@ -244,5 +272,5 @@ def resume_series(
     made = catalogue.make(world, players=players) if env is None else env
     more = {"seed": seed, "terms": terms, "out": folder, "world": world}
     series = Series(made, seated, rules, on_progress=on_progress, **more)
-    series.resume(trusted)
+    series.resume(trusted, elsewhere)
     return series

@@ -23,7 +23,7 @@ from sociarium.arena.host_seats import (
 from sociarium.arena.joint_steps import JointSteps
 from sociarium.arena.tick import Tick
 from sociarium.core.actions import STAY
-from sociarium.core.decision import Decision, Reply, as_reply
+from sociarium.core.decision import BadAnswer, Decision, Reply, as_reply
 from sociarium.core.errors import BadArgument, printable
 from sociarium.core.percept import Percept
 from sociarium.players.protocol import HostSeating
@@ -77,14 +77,15 @@ class Session(EpisodePlay):
         before = self.checkpoint()
         try:
             await self._hear()
-        except Paused:
+            chosen = self.chosen_actions()
+            if self.joint is None:
+                return self.advance(chosen)
+            others = self.clock.others_move(self.step)
+            played = await self.joint.step(self.runner, self.now, chosen, others)
+        except (Paused, asyncio.CancelledError):  # nothing of the step counts
             self.return_to(before)
             raise
-        chosen = self.chosen_actions()
-        if self.joint is None:
-            return self.advance(chosen)
-        others = self.clock.others_move(self.step)
-        return self.advance_to(*await self.joint.step(self.runner, self.now, chosen, others))
+        return self.advance_to(*played)
 
     def stop(self) -> None:
         """Ends after the step that is being played; the session can be taken up again."""
@@ -174,8 +175,17 @@ class Session(EpisodePlay):
                 continue
             seats = [seat for seat in mind.seats if not self.hosts[seat].pursues]
             percepts = [self.percept(seat) for seat in seats]
-            given = mind.poll(percepts)
-            reply = Reply() if given is None else as_reply(given, seats)
+            try:
+                given = mind.poll(percepts)
+                reply = Reply() if given is None else as_reply(given, seats)
+            except Exception as error:
+                failure = "malformed" if isinstance(error, BadAnswer) else "error"
+                for percept in percepts:
+                    why = f"{type(error).__name__}: {error}"
+                    self.land(percept, self.step, None, failure, why)
+                continue
+            if reply.pause:
+                raise Paused(reply.pause)
             for percept in percepts:
                 self._enter(percept, reply.decisions.get(percept.seat, Decision()))
 

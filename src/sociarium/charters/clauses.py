@@ -49,6 +49,12 @@ class Clause:
         bound.event_spec = EventSpec(bound.name, f"{{actor}} paid {{value}} for {self.what}")
         return bound
 
+    @property
+    def sentence(self) -> str:
+        """The clause in words."""
+        whom = "to the others in equal shares" if self.to_others else "to nobody"
+        return f"Whoever {self.what} pays {self.fine:g} each time, {whom}."
+
     spec: EventSpec
     players: int
     name: str

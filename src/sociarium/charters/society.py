@@ -29,7 +29,7 @@ from sociarium.core.environment import (
     mask_illegal,
 )
 from sociarium.core.errors import BadArgument
-from sociarium.core.facets import ground_plan
+from sociarium.core.facets import Writes, Writing, ground_plan
 from sociarium.core.params import replace_parameters
 from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
 from sociarium.core.rules import RuleSheet
@@ -86,6 +86,7 @@ class Society(Environment[SocietyState, SocietyParams]):
         self.speech = Speech(self.players, self.charter.contacts, words, parallel_speech)
         self.clauses = tuple(clause.around(world) for clause in clauses)
         self.pacts = Pacts(world, drafts)
+        self.facets = (*self.facets, self._writing())
         self.deeds = (
             *world.actions,
             *self.charter.actions,
@@ -116,6 +117,15 @@ class Society(Environment[SocietyState, SocietyParams]):
                 far=max(self.plan.shape),
             ),
         )
+
+    def _writing(self) -> Writing:
+        kinds: tuple[Writes, ...] = ("say",)
+        if self.pacts.drafts:
+            kinds = (*kinds, "draft", "sign")
+        if type(self.charter).tied is not Charter.tied:
+            kinds = (*kinds, "link")
+        law = tuple(clause.sentence for clause in self.clauses)
+        return Writing(kinds, self.pacts.terms, self.pacts.drafts, law)
 
     def with_world(self, world: Environment[Any, Any]) -> "Society":
         """The same charter, words and clauses around another world, under the same id."""

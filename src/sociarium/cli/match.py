@@ -20,7 +20,6 @@ from sociarium.cli.checks import World, at_least
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Split
-from sociarium.core.manifest import MANIFEST
 from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.stopping import asked_to_stop
 from sociarium.views.progress import OnProgress, progress
@@ -89,14 +88,15 @@ class MatchCommand:
 
     def _series(self, on_progress: OnProgress) -> Series:
         if self.resume is not None:
-            return resume_series(self.resume, trusted=self.trust, on_progress=on_progress)
+            return resume_series(
+                self.resume,
+                trusted=self.trust,
+                elsewhere=players(self.seat),
+                on_progress=on_progress,
+            )
         named, env, seats = self._seated()
         rules = SeriesTerms(self.trials or 1, self.reveal, self.split, self.carry)
-        if self.out is not None and (self.out / MANIFEST).exists():
-            raise BadArgument(
-                f"{self.out} already holds a match; give another folder, or --resume to go on"
-            )
-        return Series(
+        series = Series(
             env,
             seats,
             rules,
@@ -106,6 +106,8 @@ class MatchCommand:
             world=named,
             on_progress=on_progress,
         )
+        series.claim()
+        return series
 
     def _alone(self) -> None:
         """What was agreed stays as it was."""
@@ -165,7 +167,9 @@ def play(match: Match | Series) -> None:
         match.run()
 
 
-def conclude(match: Match, folder: MatchFolder | None, as_json: bool = False) -> None:
+def conclude(
+    match: Match, folder: MatchFolder | None, as_json: bool = False, command: str = "match"
+) -> None:
     """Says in a few lines how a match went; one that is not over exits with a code of its own."""
     if folder is not None:
         folder.close()
@@ -187,7 +191,7 @@ def conclude(match: Match, folder: MatchFolder | None, as_json: bool = False) ->
     if folder is not None:
         console.print(f"{folder.path / EPISODE} holds the record", markup=False)
         if not match.ended:
-            console.print(f"go on with: sociarium match --resume {folder.path}", markup=False)
+            console.print(f"go on with: sociarium {command} --resume {folder.path}", markup=False)
     if as_json:
         told = {"env": match.env.id, "steps": match.step, "ended": match.ended}
         told |= {"paused": match.paused, "folder": str(folder.path) if folder else None}

@@ -129,6 +129,24 @@ class Cooperation(Facet):
     refusals: tuple[str, ...]
 
 
+Writes = Literal["say", "draft", "sign", "link"]
+
+
+@dataclass(frozen=True)
+class Writing(Facet):
+    """What players can write into a society between steps, and the clauses that bind everybody.
+
+    `kinds` are messages (say), clauses (draft; sign, which is also to vote) and ties (link). A
+    clause is about one of `terms`, and there is room for so many drafted `clauses`; `law` has a
+    sentence for each that stands from the start.
+    """
+
+    kinds: tuple[Writes, ...]
+    terms: tuple[str, ...] = ()
+    clauses: int = 0
+    law: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Bounds(Facet):
     """What all players together can earn at most in an episode, by name.

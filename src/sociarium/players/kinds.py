@@ -24,6 +24,7 @@ class SeatKind:
     says: str  # who that is
     make: Callable[..., Any]
     outside: bool = False  # a host player
+    command: str = "match"  # by which one outside can sit down
     needs_trust: bool = False  # runs code, or calls an address, that a folder of others may name
     resumed: Resumed = "replayed"
     file_of: Callable[[str], str] = lambda ref: ""  # what must be there, from the reference

@@ -56,7 +56,8 @@ class HostPlayer(Protocol):
 
     A player without skills may say so by `skilled = False`, which saves compiling them. Whoever
     says `polled = True` is never awaited: `poll(percepts)` is called at every step and gives the
-    newest reply, or None where nothing was entered, which means to stay.
+    newest reply, or None where nothing was entered, which means to stay. `own_deadline` are seconds
+    for which it is waited instead of those of the match.
     """
 
     async def open(self, seating: HostSeating) -> None:

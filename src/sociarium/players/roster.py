@@ -15,6 +15,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
 from sociarium.core.queries import read_query, write_query
 from sociarium.players.agents import file_of_agent, make_agent
+from sociarium.players.human import make_human
 from sociarium.players.kinds import SeatKind
 from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
@@ -115,7 +116,7 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     if kind.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in a match: "
-            "`sociarium match`, or Match in Python"
+            f"`sociarium {kind.command}`, or Match in Python"
         )
     return kind.make(seat.ref, env, **seat.own_options)
 
@@ -158,6 +159,14 @@ def kinds() -> dict[str, SeatKind]:
             needs_trust=True,
             resumed="snapshot",
             file_of=file_of_agent,
+        ),
+        SeatKind(
+            "human",
+            "a person at the keyboard",
+            make_human,
+            outside=True,
+            command="play",
+            resumed="elsewhere",
         ),
     )
     added = {kind.name: kind for kind in extensions("seat_kinds").values()}

@@ -1,5 +1,7 @@
 """A scene as text, two characters a cell: coloured for a terminal, plain ASCII for a log."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from rich.color import Color
 from rich.style import Style
@@ -65,6 +67,7 @@ MOST_NAMED = 32  # in larger societies groups are told by their size
 MOST_TOLD = 24  # groups, or pairs
 TINT = 0.55  # share of a beam's colour in a lit cell
 WORN = 0.5  # share of a place's colour in its cell
+FAINT = 0.45  # share of ink in the mark of a ground
 
 
 def text(scene: Scene, colour: bool = True) -> Text:
@@ -75,6 +78,97 @@ def text(scene: Scene, colour: bool = True) -> Text:
     what is made there; goods hide it. In colour, the legend is about such things only.
     """
     return _coloured(scene) if colour else _plain(scene)
+
+
+def board(scene: Scene) -> Text:
+    """The map alone: every cell in its colours and with a mark, to be read without colours too.
+
+    Goods that lie at a place are underlined.
+    """
+    if scene.places:
+        return Text("\n".join(_places(scene)), end="")
+    page = Text(no_wrap=True, end="")
+    look = _Look(scene)
+    bodies = {(body.row, body.col): body for body in scene.bodies}
+    for (row, col), code in np.ndenumerate(scene.ground):
+        if row and col == 0:
+            page.append("\n")
+        if body := bodies.get((row, col)):
+            page.append(ARROWS[body.heading] + _digit(body.seat), _figure(body, scene.me))
+        elif lot := look.lots.get((row, col)):
+            page.append(*look.lot(lot, int(code), int(scene.lit[row, col])))
+        else:
+            page.append(*look.cell(int(code), int(scene.lit[row, col])))
+    return page
+
+
+def board_legend(scene: Scene, names: Sequence[str] = ()) -> list[Text]:
+    """What is on the board: each mark in its colours, and what it means; players by their names."""
+    if scene.places:
+        return []
+    look, found = _Look(scene), []
+    for body in sorted(scene.bodies, key=lambda body: (body.seat != scene.me, body.seat)):
+        called = names[body.seat] if 0 <= body.seat < len(names) else "somebody"
+        mark = ARROWS[body.heading] + _digit(body.seat)
+        found.append(_entry(mark, _figure(body, scene.me), called))
+    for code in np.unique(scene.ground).tolist():
+        mark, style = look.cell(code, 0)
+        if mark.strip():
+            found.append(_entry(mark, style, scene.tiles[code]))
+    for told in _things_told(look.lots, look.marks):
+        mark, _, name = told.partition(" ")
+        lot = next(lot for lot in look.lots.values() if name in _on(lot))
+        found.append(_entry(mark.ljust(2), _lot_style(_only(lot, name), look.back[0]), name))
+    for code in np.unique(scene.lit[scene.lit > 0]).tolist():
+        mark, style = look.cell(0, code)
+        found.append(_entry(mark, style, scene.lights[code]))
+    return found
+
+
+class _Look:
+    """How the cells of one scene look: a mark and a style for each."""
+
+    def __init__(self, scene: Scene) -> None:
+        names = tuple(sprites.as_drawn(name, scene) for name in scene.tiles)
+        self.names, self.lights, self.glyphs = names, scene.lights, _glyphs(scene.tiles)
+        self.back = [colours.of_tile(sprites.ground_under(name, names)) for name in names]
+        self.lots, self.marks = lying.lots(scene), _marks(scene, self.glyphs)
+
+    def _lit(self, back: Colour, light: int) -> Colour:
+        return colours.mixed(back, colours.of_light(self.lights[light]), TINT) if light else back
+
+    def cell(self, code: int, light: int) -> tuple[str, Style]:
+        """A cell with nothing on it but its ground, and perhaps a light."""
+        mark, name = self.glyphs[code], self.names[code]
+        shown = (mark + (_light_glyph(self.lights[light]) if light else "")).ljust(2)
+        if sprites.thing(name) is not None:
+            own = colours.of_tile(name)
+            return shown, _style(colours.readable_on(own), self._lit(own, light))
+        back = self._lit(self.back[code], light)
+        return shown, _style(colours.mixed(back, colours.readable_on(back), FAINT), back)
+
+    def lot(self, lot: Lot, code: int, light: int) -> tuple[str, Style]:
+        """A cell with something on it."""
+        style = _lot_style(lot, self._lit(self.back[code], light))
+        hidden = lot.place is not None and bool(lot.goods)
+        return _lot(lot, self.marks).ljust(2), style + Style(underline=hidden)
+
+
+def _on(lot: Lot) -> list[str]:
+    names = [lot.beast, *(name for name, _ in lot.goods), lot.place]
+    return [name for name in names if name]
+
+
+def _only(lot: Lot, name: str) -> Lot:
+    """One of the things on a cell."""
+    if lot.beast == name:
+        return Lot(beast=name)
+    goods = tuple(each for each in lot.goods if each[0] == name)
+    return Lot(goods=goods) if goods else Lot(place=name)
+
+
+def _entry(mark: str, style: Style, name: str) -> Text:
+    return Text().append(mark, style).append(" " + name.replace("_", " "))
 
 
 def _coloured(scene: Scene) -> Text:

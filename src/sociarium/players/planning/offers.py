@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -10,7 +11,7 @@ from jaxtyping import Bool
 from sociarium.charters.society import Society
 from sociarium.core.actions import STAY, actions_by_object
 from sociarium.core.decision import LONGEST_SKILL
-from sociarium.core.environment import View
+from sociarium.core.environment import Environment, View
 from sociarium.core.percept import UNSEEN, KnownMap, Meeting, Player, SkillOffer
 from sociarium.core.percept_builder import PlaneNames, SeatsTold, default_names
 from sociarium.core.specs import BYTE, PlaneSpec
@@ -90,6 +91,22 @@ class SkillOffers:
                 found.append(offer)
         return tuple(found)
 
+    def everything(self) -> tuple[SkillOffer, ...]:
+        """All skills with all arguments that are well-formed, whether they make sense or not."""
+        everybody = self._players({*range(len(self.names))})
+        return tuple(
+            SkillOffer.model_construct(
+                name=entry.skill.name,
+                says=entry.skill.says,
+                requires=tuple(entry.groups),
+                things=() if entry.things == ("",) else entry.things,
+                players=everybody if "player" in entry.asks else (),
+                place=self._shape if "place" in entry.asks else None,
+                steps=(1, LONGEST_SKILL) if "steps" in entry.asks else None,
+            )
+            for entry in self._entries
+        )
+
     def _offer(
         self,
         entry: _Entry,
@@ -128,6 +145,11 @@ class SkillOffers:
         return tuple(
             Player.model_construct(seat=seat, name=self.names[seat]) for seat in sorted(seats)
         )
+
+
+def every_skill(env: Environment[Any, Any], names: Sequence[str] = ()) -> tuple[SkillOffer, ...]:
+    """All skills of a world, for menus of every well-formed command."""
+    return SkillOffers(SkillSet(env), names).everything()
 
 
 def things_lying(things: Things, memory: MapMemory) -> set[str]:
