@@ -62,11 +62,14 @@ class JointSteps:
 
     def _flush(self, programs: Programs) -> None:
         due, self._due[programs] = self._due[programs], DueSteps()
-        size = self.size if len(due.waiting) * WORTH >= self.size else 1
+        joint = len(due.waiting) * WORTH >= self.size
+        size = self.size if joint else 1
         for first in range(0, len(due.waiting), size):
-            waiting = due.waiting[first : first + size]
+            waiting, arguments = (x[first : first + size] for x in (due.waiting, due.arguments))
             try:
-                played = self._play(programs, due.arguments[first : first + size], size)
+                played = (
+                    self._play(programs, arguments) if joint else [programs.played(*arguments[0])]
+                )
             except Exception as error:
                 for one in waiting:
                     if not one.cancelled():
@@ -76,10 +79,8 @@ class JointSteps:
                 if not one.cancelled():
                     one.set_result(result)
 
-    def _play(self, programs: Programs, arguments: list[Any], size: int = 0) -> list[Played]:
-        """The steps with these arguments, of which there is room for `size`."""
-        if size == 1:
-            return [programs.played(*arguments[0])]
+    def _play(self, programs: Programs, arguments: list[Any]) -> list[Played]:
+        """The steps with these arguments as one batch, filled up with copies of the first."""
         rows = [*arguments, *arguments[:1] * (self.size - len(arguments))]
         played = programs.step_joint(*jax.tree.map(_stacked, *rows))
         leaves, tree = jax.tree.flatten(jax.device_get(played))

@@ -1,12 +1,23 @@
 """Arguments that many commands take, and what is checked before anything is played."""
 
-from typing import Annotated
+import dataclasses
+from typing import Annotated, Any
 
 import tyro
 
 from sociarium.core.errors import BadArgument
 
 World = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WORLD")]
+
+
+def as_begun(command: Any, *may: str) -> None:
+    """Refuses arguments beside --resume other than these: what was agreed stays as it was."""
+    usual = {field.name: field.default for field in dataclasses.fields(command)}
+    given = [name for name, default in usual.items() if getattr(command, name) != default]
+    if others := [name for name in given if name not in ("resume", *may)]:
+        raise BadArgument(
+            f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
+        )
 
 
 def at_least(name: str, value: int | None, least: int = 1) -> None:

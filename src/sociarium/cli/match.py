@@ -16,7 +16,7 @@ from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms, results
 from sociarium.arena.seating import name_of, seated
 from sociarium.arena.series import Series, SeriesTerms, is_series, resume_series
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, as_begun, at_least
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Split
@@ -68,7 +68,7 @@ class MatchCommand:
         at_least("steps", self.steps)
         at_least("trials", self.trials)
         if self.resume is not None:
-            self._alone()
+            as_begun(self, "seat", "trust", "json")
         if self.trials is not None or (self.resume is not None and is_series(self.resume)):
             with progress("series") as on_progress:
                 series = self._series(on_progress)
@@ -108,15 +108,6 @@ class MatchCommand:
         )
         series.claim()
         return series
-
-    def _alone(self) -> None:
-        """What was agreed stays as it was."""
-        usual = {field.name: field.default for field in dataclasses.fields(self)}
-        given = [name for name, default in usual.items() if getattr(self, name) != default]
-        if others := [name for name in given if name not in ("resume", "seat", "trust", "json")]:
-            raise BadArgument(
-                f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
-            )
 
     @property
     def _terms(self) -> Terms:

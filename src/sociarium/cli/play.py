@@ -1,7 +1,6 @@
 """`sociarium play WORLD`."""
 
 import asyncio
-import dataclasses
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from sociarium.arena.match import Match, run_apart
 from sociarium.arena.match_folder import MatchFolder, Terms
 from sociarium.arena.replay import world_of
 from sociarium.arena.seating import demonstration
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, as_begun, at_least
 from sociarium.cli.match import conclude
 from sociarium.cli.play_app import check_terminal, on_terminal
 from sociarium.cli.play_screen import PlayScreen
@@ -71,7 +70,7 @@ class PlayCommand:
         at_least("steps", self.steps)
         at_least("fps", self.fps)
         if self.resume is not None:
-            self._alone()
+            as_begun(self, "text", "skills", "fps", "trust")
         if not self.text:
             check_terminal()
         streams = sys.stdin, sys.stdout  # which stand for others while a status is shown
@@ -81,16 +80,6 @@ class PlayCommand:
             compile_step(match)
         play(match, keyboard, self.fps)
         conclude(match, folder, command="play")
-
-    def _alone(self) -> None:
-        """What was agreed stays as it was."""
-        usual = {field.name: field.default for field in dataclasses.fields(self)}
-        given = [name for name, default in usual.items() if getattr(self, name) != default]
-        may = ("resume", "text", "skills", "fps", "trust")
-        if others := [name for name in given if name not in may]:
-            raise BadArgument(
-                f"a match goes on as it was begun; leave out {', '.join(others)}, or fork it"
-            )
 
     def _begun(self, streams: "Streams") -> tuple[MatchFolder | None, Match, "Person"]:
         if not self.world:

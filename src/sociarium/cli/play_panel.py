@@ -12,12 +12,12 @@ from sociarium.core.percept_scene import scene_of
 from sociarium.core.scene import Scene
 from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.prompts import Prompt, PromptWriter
+from sociarium.language.renderings import FEW_ZEROS
 from sociarium.language.sightings import Sighting
 from sociarium.language.spoken import spoken
 from sociarium.views import lying, terminal
 from sociarium.views.lying import Lot
 
-FEW_ZEROS = 4  # numbers that are 0 and shown all the same
 MOST_CELLS = 4  # that are told in words besides the map
 MOST_COUNTED = 9  # units that one digit can tell
 QUIET: dict[str, Any] = {"events": (), "messages": (), "chosen": ()}
@@ -30,15 +30,10 @@ class PanelWriter:
     A `window` is what another player sees and shows, in place of one's own.
     """
 
-    def __init__(
-        self,
-        env: Environment[Any, Any],
-        names: Sequence[str] = (),
-        phrases: Phrases = IN_ENGLISH,
-    ) -> None:
+    def __init__(self, env: Environment[Any, Any], phrases: Phrases = IN_ENGLISH) -> None:
         self._spec, self._say = env.view_spec, phrases
-        self._writer = PromptWriter(env, names, phrases=phrases)
-        self._reader = self._writer.renderer.reader
+        self._writer = PromptWriter(env, phrases=phrases)
+        self._reader, self._listed = self._writer.renderer.reader, self._writer.renderer.listed
         plan = ground_plan(env)
         self._mapped, self._turns = env.has(Board) and plan.cells > 1, plan.window == "turns"
 
@@ -162,12 +157,6 @@ class PanelWriter:
         if not told:
             return self._say("percept.own_none", names=self._say.commas(map(spoken, own)))
         return self._say("play.others_zero", numbers=self._listed(told))
-
-    def _listed(self, numbers: Mapping[str, object]) -> str:
-        return self._say.commas(
-            self._say("percept.number", name=spoken(name), value=value)
-            for name, value in numbers.items()
-        )
 
     def _marks(self, percept: Percept) -> list[str]:
         """What planes tell that no map shows, the nearest first."""

@@ -60,7 +60,7 @@ class PlayScreen:
         self._writes = () if writing is None else writing.kinds
         taken = [LEAVE, HELP, TYPE, *([SKILLS_KEY] if skilled else [])]
         self._keys = ActionKeys(env.actions, [*taken, *([MESSAGE] if self._may_say else [])])
-        self._panel = PanelWriter(env, phrases=phrases)
+        self._panel = PanelWriter(env, phrases)
         self._percept: Percept | None = None
         self._menu = Menu(())
         self._told: dict[str, str] = {}  # sections of the prompt, by name
@@ -95,8 +95,7 @@ class PlayScreen:
     # As a keyboard.
 
     async def open(self, seating: HostSeating) -> None:
-        """Players are called by their names from now on."""
-        self._panel = PanelWriter(self.env, seating.names, self._say)
+        """Nothing is held."""
 
     async def ask(self, percept: Percept) -> Decision:
         """Shows what is perceived, and waits for a choice."""

@@ -5,7 +5,6 @@ It is for screen readers, pipes and terminals that can do nothing else.
 
 import asyncio
 import io
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from sociarium.core.decision import BadAnswer, Decision
 from sociarium.core.environment import Environment
-from sociarium.core.patches import TO_ALL
 from sociarium.core.percept import Percept
 from sociarium.language.menus import Menu
 from sociarium.language.phrases import IN_ENGLISH, Phrases
@@ -130,7 +128,6 @@ class TextKeyboard:
 
     async def open(self, seating: HostSeating) -> None:
         """Begins to read lines."""
-        self._writer = PromptWriter(self.env, seating.names, phrases=self._say)
         self._reader.begin()
 
     async def close(self) -> None:
@@ -177,10 +174,7 @@ class TextKeyboard:
     def _news(self, percept: Percept) -> list[str]:
         say = self._say
         lines = [say("percept.event", step=one.step, text=one.text) for one in percept.events]
-        for one in percept.messages:
-            key = "percept.message_all" if one.to == TO_ALL else "percept.message_you"
-            text = json.dumps(one.text, ensure_ascii=False)
-            lines.append(say(key, step=one.step, name=one.name, text=text))
+        lines += map(self._writer.renderer.message, percept.messages)
         return lines or [say("percept.step", step=percept.step)]
 
     def _print(self, text: str, end: str = "\n") -> None:

@@ -78,16 +78,21 @@ class Menu:
         ]
         return self.phrases("menu.takes", text=item.text, arguments=self.phrases.commas(marks))
 
-    def _notes(self) -> list[str]:
-        """What the arguments of choices can be."""
+    @cached_property
+    def _spans(self) -> Mapping[str, tuple[int, int]]:
+        """The lowest and the highest value that any choice takes for each argument."""
         spans: dict[str, tuple[int, int]] = {}
         for item in self.items:
             for name, (low, high) in item.takes.items():
                 before = spans.get(name, (low, high))
                 spans[name] = min(low, before[0]), max(high, before[1])
+        return spans
+
+    def _notes(self) -> list[str]:
+        """What the arguments of choices can be."""
         told = [
             self.phrases("menu.span", name=name, low=low, high=high)
-            for name, (low, high) in spans.items()
+            for name, (low, high) in self._spans.items()
         ]
         return [self.phrases("menu.notes", arguments=self.phrases.commas(told))] if told else []
 
@@ -98,10 +103,7 @@ class Menu:
         found: dict[str, Any] = {
             "choice": {"type": "string", "enum": [one.id for one in self.items]}
         }
-        for item in self.items:
-            for name, (low, high) in item.takes.items():
-                before = found.get(name, {"minimum": low, "maximum": high})
-                found[name] = whole(min(low, before["minimum"]), max(high, before["maximum"]))
+        found |= {name: whole(low, high) for name, (low, high) in self._spans.items()}
         whom = {"type": "string", "enum": [self.phrases("menu.all"), *self.names]}
         if "say" in self.writes:
             found["say"] = {"type": "string", "maxLength": LONGEST_TEXT}
@@ -256,6 +258,13 @@ class MenuWriter:
         self._actions = tuple(actions)
         self._writes, self._terms, self._clauses = tuple(writes), tuple(terms), clauses
 
+    def things(self, percept: Percept) -> set[str]:
+        """What the skills of a percept's menu can be about."""
+        return {thing for offer in self._offers(percept) for thing in offer.things}
+
+    def _offers(self, percept: Percept) -> Sequence[SkillOffer]:
+        return self._skills if self.kind == "all" else percept.skills
+
     def menu(self, percept: Percept, nearest: Mapping[str, str] | None = None) -> Menu:
         """The choices of a percept; `nearest` tells where the nearest thing of each name is."""
         legal = None if self.kind == "all" else set(percept.legal)
@@ -266,7 +275,7 @@ class MenuWriter:
             if legal is None or action.name in legal
         ]
         taken = {item.id for item in items}
-        for offer in self._skills if self.kind == "all" else percept.skills:
+        for offer in self._offers(percept):
             for item in self._skill(offer, nearest or {}):
                 if item.id not in taken:  # an action may be called like the deed that does it
                     taken.add(item.id)

@@ -106,15 +106,14 @@ class PromptWriter:
     >>> percept = percept_at(env, "random", seat=1, step=50)
     >>> print(PromptWriter(env, style="ascii").write(percept))
 
-    `names` are those of all players. `skills` are all that the world has, for a menu of `all`
-    commands. `template` lays the sections out (Jinja2, in its sandbox); `persona` and
-    `demonstrations` are texts of whoever sets up the player. Tokens are counted by `count`.
+    `skills` are all that the world has, for a menu of `all` commands. `template` lays the sections
+    out (Jinja2, in its sandbox); `persona` and `demonstrations` are texts of whoever sets up the
+    player. Tokens are counted by `count`.
     """
 
     def __init__(
         self,
         env: Environment[Any, Any],
-        names: Sequence[str] = (),
         *,
         style: Style = "sentences",
         attention: Attention | None = None,
@@ -127,12 +126,12 @@ class PromptWriter:
         count: TokenCounter = count_tokens,
     ) -> None:
         self._count = count
-        self.env, self._say, self._names = env, phrases, tuple(names)
+        self.env, self._say = env, phrases
         self.renderer = PerceptRenderer(env, style, attention, phrases)
         self._map_words = MapWords(env.view_spec, ground_plan(env), phrases)
         self._persona, self._demonstrations = persona, tuple(demonstrations)
-        self._writing = find_facet(env, Writing)
-        written = self._writing or Writing(())
+        written = find_facet(env, Writing) or Writing(())
+        self._law = "\n".join(phrases("knowledge.recipe", text=text) for text in written.law)
         self._menus = MenuWriter(
             env.actions, menu, skills, written.kinds, written.terms, written.clauses, phrases
         )
@@ -150,7 +149,7 @@ class PromptWriter:
             "knowledge": "\n".join(
                 self._say("knowledge.recipe", text=one) for one in percept.knowledge
             ),
-            "law": "\n".join(self._law(percept)),
+            "law": self._law,
             "groups": "\n".join(self._groups(percept)),
             "memory": "\n".join(remembered),
             "percept": self.renderer.render(percept),
@@ -165,11 +164,12 @@ class PromptWriter:
 
     def menu(self, percept: Percept) -> Menu:
         """What can be chosen, and where the nearest things are that it can be about."""
-        where, home = self.renderer.whereabouts(percept), self.renderer.home(percept)
-        nearest: dict[str, str] = {}
-        for one in self.renderer.reader.read(percept):
-            if one.what and one.sort == "thing" and one.what not in nearest:
-                nearest[one.what] = where.words(one.nearest_to(home), listed=True)
+        wanted, nearest = self._menus.things(percept), dict[str, str]()
+        if wanted:
+            where, home = self.renderer.whereabouts(percept), self.renderer.home(percept)
+            for one in self.renderer.reader.read(percept):
+                if one.what in wanted and one.sort == "thing" and one.what not in nearest:
+                    nearest[one.what] = where.words(one.nearest_to(home), listed=True)
         return self._menus.menu(percept, nearest)
 
     def _heading(self, name: str) -> str:
@@ -207,11 +207,6 @@ class PromptWriter:
         if self._persona:
             lines.append(self._persona)
         return "\n".join(lines)
-
-    def _law(self, percept: Percept) -> list[str]:
-        """The clauses that bind everybody."""
-        standing = () if self._writing is None else self._writing.law
-        return [self._say("knowledge.recipe", text=text) for text in standing]
 
     def _groups(self, percept: Percept) -> list[str]:
         """What the society tells about oneself and about others; those alike in one line."""

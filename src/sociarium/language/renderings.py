@@ -9,11 +9,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from sociarium.core.actions import COMPASS, SIDES
 from sociarium.core.environment import Environment
 from sociarium.core.errors import UnknownName
 from sociarium.core.facets import ground_plan
 from sociarium.core.patches import TO_ALL
-from sociarium.core.percept import Percept, Planes, ShownWindow
+from sociarium.core.percept import Heard, Percept, Planes, ShownWindow
 from sociarium.language.ascii_map import AsciiMap
 from sociarium.language.attention import Attended, Attention, Salience
 from sociarium.language.phrases import IN_ENGLISH, Phrases
@@ -24,8 +25,7 @@ from sociarium.language.spoken import spoken
 Style = Literal["sentences", "relative", "table", "ascii", "json"]
 STYLES: tuple[Style, ...] = get_args(Style)
 FEW_ZEROS = 4  # numbers that are 0 and told all the same
-SIDES = (("ahead", -1, 0), ("right", 0, 1), ("behind", 1, 0), ("left", 0, -1))
-COMPASS_SIDES = (("north", -1, 0), ("east", 0, 1), ("south", 1, 0), ("west", 0, -1))
+BESIDE = ((-1, 0), (0, 1), (1, 0), (0, -1))  # rows down and columns right, in the order of sides
 
 
 class PerceptRenderer:
@@ -81,6 +81,19 @@ class PerceptRenderer:
             return percept.names[seat]
         return self._say("percept.somebody")
 
+    def message(self, heard: Heard) -> str:
+        """What another player wrote: quoted, so that it is one line and nothing else."""
+        key = "percept.message_all" if heard.to == TO_ALL else "percept.message_you"
+        text = json.dumps(heard.text, ensure_ascii=False)
+        return self._say(key, step=heard.step, name=heard.name, text=text)
+
+    def listed(self, numbers: Mapping[str, object]) -> str:
+        """Numbers with their names."""
+        return self._say.commas(
+            self._say("percept.number", name=spoken(name), value=value)
+            for name, value in numbers.items()
+        )
+
     # Parts of the text.
 
     def _state(self, percept: Percept) -> list[str]:
@@ -101,7 +114,7 @@ class PerceptRenderer:
         if percept.own:
             lines.append(self._numbers(percept.own))
         if percept.shared:
-            lines.append(say("percept.shared", numbers=self._listed(percept.shared)))
+            lines.append(say("percept.shared", numbers=self.listed(percept.shared)))
         if percept.hidden:
             told = [
                 say("percept.revealed", name=spoken(name), value=_number(value))
@@ -118,15 +131,9 @@ class PerceptRenderer:
         if len(zeros) == len(own):
             return self._say("percept.own_none", names=self._say.commas(map(spoken, own)))
         if len(zeros) <= FEW_ZEROS:
-            return self._say("percept.own", numbers=self._listed(own))
+            return self._say("percept.own", numbers=self.listed(own))
         told = {name: value for name, value in own.items() if value != 0}
-        return self._say("percept.own_rest", numbers=self._listed(told))
-
-    def _listed(self, numbers: Mapping[str, object]) -> str:
-        return self._say.commas(
-            self._say("percept.number", name=spoken(name), value=value)
-            for name, value in numbers.items()
-        )
+        return self._say("percept.own_rest", numbers=self.listed(told))
 
     def _scene(
         self,
@@ -161,9 +168,9 @@ class PerceptRenderer:
         ground = self.reader.ground(view, *here)
         if ground is None:
             return ""
-        sides = SIDES if self._plan.window == "turns" else COMPASS_SIDES
+        sides = SIDES if self._plan.window == "turns" else COMPASS
         beside = []
-        for side, down, right in sides:
+        for side, (down, right) in zip(sides, BESIDE, strict=True):
             row, col = here[0] + down, here[1] + right
             if 0 <= row < spec.rows and 0 <= col < spec.cols:
                 what = self.reader.ground(view, row, col)
@@ -298,10 +305,7 @@ class PerceptRenderer:
             ]
         if percept.messages:
             lines.append(say("percept.messages"))
-        for message in percept.messages:
-            key = "percept.message_all" if message.to == TO_ALL else "percept.message_you"
-            text = json.dumps(message.text, ensure_ascii=False)
-            lines.append(say(key, step=message.step, name=message.name, text=text))
+        lines += map(self.message, percept.messages)
         for choice in percept.chosen:
             if choice.seat == percept.seat:
                 continue
