@@ -17,13 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
-from sociarium.arena.lanes import step_key
 from sociarium.arena.rollout import happened, length_of, recorded
 from sociarium.arena.seating import chairs_for, lineup
 from sociarium.arena.stepping import Stepper, StepRecord
 from sociarium.core.episode import Episode
 from sociarium.core.events import Event, Row
 from sociarium.core.facets import Board, Cooperation
+from sociarium.core.random import step_key
 from sociarium.metrics.cooperation import cooperation
 from sociarium.metrics.safety import effective, fired, hits
 

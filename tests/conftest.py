@@ -12,9 +12,11 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 import jax
 from hypothesis import HealthCheck, settings
 
+from sociarium.language.models.network import forbid_network
 from tests.budget import pytest_addoption, pytest_configure  # noqa: F401
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+forbid_network("tests call no model but one that they start themselves")
 
 settings.register_profile(
     "sociarium", deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)

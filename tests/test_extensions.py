@@ -54,7 +54,7 @@ def test_a_metric_that_a_package_brings_is_measured(installed):
 
 def test_a_kind_of_seat_that_a_package_adds_pauses_and_goes_on(installed, tmp_path):
     """Without a line about it in the roster, the session or the folder."""
-    crew = "crew?mind=shift&pause_at=37&purse=purse*4"
+    crew = "crew?crew=shift&pause_at=37&purse=purse*4"
     words = ["match", "tea_stall", "--seats", f"random {crew}", "--steps", "60", "--json"]
     done = sociarium(installed, *words, "--out", "paused", code=75, cwd=tmp_path)
     told = json.loads(done.stdout.splitlines()[-1])

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 def executed(path: Path) -> nbformat.NotebookNode:
     """The notebook with its outputs; the first cell that fails raises."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3", coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # wall times, different every time
     return notebook

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from sociarium.core.random import key as key
     from sociarium.evaluation.measures import evaluate as evaluate
     from sociarium.evaluation.schelling import schelling as schelling
+    from sociarium.language.models.function_model import FunctionModel as FunctionModel
+    from sociarium.language.models.runtime import use_models as use_models
     from sociarium.language.prompts import PromptWriter as PromptWriter
     from sociarium.machine import configure as configure
     from sociarium.players.policy import load_policy as load_policy
@@ -56,6 +58,8 @@ _HOMES = {
     "Replay": "sociarium.arena.replay",
     "percept_at": "sociarium.arena.percepts",
     "PromptWriter": "sociarium.language.prompts",
+    "FunctionModel": "sociarium.language.models.function_model",
+    "use_models": "sociarium.language.models.runtime",
     "train": "sociarium.runs",
     "Run": "sociarium.runs",
     "script": "sociarium.players.roster",

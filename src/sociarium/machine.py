@@ -1,5 +1,6 @@
 """What JAX may use of this machine: how many devices, and a cache of what was compiled."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -42,6 +43,16 @@ def configure(*, devices: int | None = None, cache: str | Path | bool = True) ->
         _set("JAX_COMPILATION_CACHE_DIR", str(_usual_cache() if cache is True else cache))
         if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
             _set("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", QUICK)
+
+
+def keep_loaded() -> None:
+    """What was loaded and compiled so far stays: collecting garbage need not look at it again.
+
+    Otherwise every few hundred percepts all objects of JAX are looked through, which costs as much
+    as the percepts do.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _cores() -> int:

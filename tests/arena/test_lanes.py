@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.arena.lanes import Lanes, step_key
+from sociarium.arena.lanes import Lanes
 from sociarium.core import random
 from sociarium.core.conformance import same
 from sociarium.core.environment import compiled
+from sociarium.core.random import step_key
 from tests.arena.trajectory import alone, among
 from tests.devices import environment
 from tests.families import in_ci

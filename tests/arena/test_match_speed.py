@@ -11,9 +11,9 @@ import pytest
 
 import sociarium
 from sociarium.arena.batch import Batch
-from sociarium.arena.lanes import step_key
 from sociarium.arena.match_folder import MatchFolder, Terms
 from sociarium.core import random
+from sociarium.core.random import step_key
 from sociarium.learning.training import Training
 from sociarium.players import roster
 from tests.arena.guests import Turning

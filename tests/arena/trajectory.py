@@ -12,10 +12,11 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
 import sociarium
-from sociarium.arena.lanes import Lanes, step_key
+from sociarium.arena.lanes import Lanes
 from sociarium.core import random
 from sociarium.core.environment import Transition
 from sociarium.core.episode import fingerprint
+from sociarium.core.random import step_key
 
 HORIZON = 12
 

@@ -14,6 +14,7 @@ from sociarium.cli.card import CardCommand
 from sociarium.cli.check import Check
 from sociarium.cli.contract_study import ContractStudyCommand
 from sociarium.cli.dilemma import Dilemma
+from sociarium.cli.estimate import EstimateCommand
 from sociarium.cli.info import Info
 from sociarium.cli.institution_study import InstitutionStudyCommand
 from sociarium.cli.main import COMMANDS
@@ -37,6 +38,7 @@ TAKING_A_WORLD = {
     "words": Words,
     "quiz": Quiz,
     "match": MatchCommand,
+    "estimate": functools.partial(EstimateCommand, seats="llm:fake"),
     "measure": Measure,
     "info": Info,
     "check": Check,
@@ -51,7 +53,8 @@ TAKING_A_WORLD = {
     "contract-study": ContractStudyCommand,
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
-TAKING_NONE = {"list", "doctor", "replay", "fork", "reproduce", "rewiring"}
+TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
+TAKING_NONE |= {"calls", "serve-local"}
 UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study")
 
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sociarium
-from sociarium.arena.lanes import step_key
 from sociarium.core import random
-from sociarium.core.random import EPISODE_STEPS, PLAYER_MOVES
+from sociarium.core.random import EPISODE_STEPS, PLAYER_MOVES, step_key
 
 LEVEL = 1e-3
 WORDS = 2**18

@@ -103,7 +103,7 @@ def declared_words(env, seen):
 
 def test_every_phrase_is_used():
     """And no text asks for one that is missing, which the other tests would notice."""
-    files = Path(phrases.__file__).parent.glob("*.py")
+    files = Path(phrases.__file__).parent.rglob("*.py")
     code = "".join(file.read_text() for file in files if file.name != "phrases.py")
     families = re.findall(r'f"([a-z]+\.(?:[a-z]+_)?)\{', code)
     unused = [

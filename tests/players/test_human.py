@@ -186,7 +186,7 @@ def test_a_person_needs_a_keyboard():
             with pytest.raises(BadArgument, match=f"written human.*{given}"):
                 Match(MEADOW, seats)
         with pytest.raises(BadArgument, match="sits in one seat"):
-            Match(MEADOW, "human?mind=one*2 random")
+            Match(MEADOW, "human?crew=one*2 random")
     match = Match(MEADOW, [HumanPlayer(Fingers({})), "random", "random"], steps=2)
     assert match.run().page.seats[0] == "agent:HumanPlayer"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.arena.lanes import step_key
 from sociarium.arena.rollout import rollout
 from sociarium.core.conformance import same
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.random import step_key
 from sociarium.players import roster
 from tests.toys.meadow import Meadow
 

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium import catalogue
-from sociarium.arena.lanes import step_key
 from sociarium.arena.observers import Observe, Observer
 from sociarium.arena.seat_policies import Seating, SeatPolicies
 from sociarium.arena.seating import lineup
@@ -20,6 +19,7 @@ from sociarium.arena.stepping import Moment as Played
 from sociarium.arena.stepping import Stepper
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
+from sociarium.core.random import step_key
 from sociarium.players import roster
 from sociarium.views import pixels, terminal
 

@@ -12,7 +12,6 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.arena.lanes import step_key
 from sociarium.arena.rollout import happened, length_of, recorded
 from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seat_policies import Seating
@@ -23,6 +22,7 @@ from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import EventTable, worth
+from sociarium.core.random import step_key
 from sociarium.core.specs import EventSpec
 from sociarium.views.progress import OnProgress, silent
 

@@ -16,7 +16,7 @@ from sociarium.arena.seating import Chair
 from sociarium.core.actions import STAY
 from sociarium.core.decision import BadAnswer, Reply, as_reply
 from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument
+from sociarium.core.errors import BadArgument, MatchAborted
 from sociarium.core.events import Row
 from sociarium.core.percept import Heard, Percept
 from sociarium.players.lifting import is_host_player, lift
@@ -26,6 +26,7 @@ from sociarium.players.roster import Seat, kinds
 DEADLINE = 30.0  # seconds
 FALLBACKS = ("stay", "random", "again")
 MOST_MEMORY = 1 << 20  # bytes of a snapshot
+LATE = "no answer before the deadline"
 FORGOTTEN = {"forgotten": True}  # in place of what a player could not say
 
 
@@ -80,6 +81,12 @@ class Mind:
         """The newest input of a polled player, or None."""
         player: Any = self.player
         return player.poll(percepts) if percepts else None
+
+    def missed(self, seats: Sequence[int]) -> None:
+        """Tells the player, if it wants to know, that its answer came too late."""
+        wants = getattr(self.player, "missed", None)
+        if wants is not None:
+            wants(seats)
 
     def remember(self) -> bool:
         """Takes a snapshot; False if the player cannot say what it remembers."""
@@ -139,7 +146,7 @@ def host_seats(
     """The seats of host players among these chairs; those that are `given` sit there instead.
 
     One host player on several chairs is one mind, and so are seat strings that name the same
-    `mind`. A function or a simple object on several chairs is asked for each of them. A host seat
+    `crew`. A function or a simple object on several chairs is asked for each of them. A host seat
     of an earlier trial that is given keeps its mind.
     """
     minds: dict[Any, list[int]] = {}
@@ -151,7 +158,7 @@ def host_seats(
             stays[seat] = HostSeat(who.mind, who.fallback)
         elif isinstance(who, Seat):
             if who.outside:
-                named = dict(who.options).get("mind", "")
+                named = dict(who.options).get("crew", "")
                 minds.setdefault((who.kind, who.ref, named) if named else seat, []).append(seat)
         elif is_host_player(who):
             whole = isinstance(who, HostPlayer) and not isinstance(who, Absent)
@@ -179,7 +186,7 @@ def host_seat(
     if fallback not in FALLBACKS:
         raise BadArgument(f"fallback is one of {', '.join(FALLBACKS)}; given {fallback!r}")
     wanted = options.pop("deadline", None)
-    options.pop("mind", None)
+    options.pop("crew", None)
     player = lift(kinds()[who.kind].make(who.ref, env, seats, **options))
     seconds = getattr(player, "own_deadline", deadline) if wanted is None else wanted
     mind = Mind(player, seats, patience(seconds))
@@ -212,7 +219,7 @@ async def _asked(player: HostPlayer, percepts: Sequence[Percept], deadline: floa
     except SystemExit as error:
         raise RuntimeError("the player wanted to end the program") from error
     if clock() > late:
-        raise TimeoutError("answered after the deadline")
+        raise TimeoutError(LATE)
     return as_reply(answer, [percept.seat for percept in percepts])
 
 
@@ -221,14 +228,16 @@ def outcome(question: Question) -> tuple[str, str, Reply | None]:
     task = question.task
     if not task.done():
         _give_up(task)
-        return "late", "no answer before the deadline", None
+        return "late", LATE, None
     if task.cancelled():
         return "error", "the player gave up", None
     error = task.exception()
+    if isinstance(error, MatchAborted):
+        raise error
     if isinstance(error, BadAnswer):
         return "malformed", str(error), None
     if isinstance(error, TimeoutError):
-        return "late", str(error) or "no answer before the deadline", None
+        return "late", str(error) or LATE, None
     if error is not None:
         return "error", f"{type(error).__name__}: {error}", None
     return "", "", task.result()

@@ -44,7 +44,8 @@ class Lanes:
     """`n` lanes of an environment, stepped together.
 
     Episode e of lane k starts from `reset(fold_in(key_k, e))` and draws step t from
-    `step_key(key_k, e, t)`, so a lane plays the same episodes alone, among others, or elsewhere.
+    `random.step_key(key_k, e, t)`, so a lane plays the same episodes alone, among others, or
+    elsewhere.
     """
 
     def __init__(self, env: Environment[Any, Any], n: int) -> None:
@@ -152,14 +153,6 @@ class Lanes:
         else:
             spare, ready, _ = jax.lax.while_loop(wanted, some, begin)
         return eqx.tree_at(lambda x: (x.spare, x.ready), lanes, (spare, ready))
-
-
-def step_key(
-    lane_key: Key[Array, ""], episode: int | Int[Array, ""], step: int | Int[Array, ""]
-) -> Key[Array, ""]:
-    """The key that step `step` of episode `episode` is drawn from."""
-    start = jax.random.fold_in(lane_key, episode)
-    return jax.random.fold_in(jax.random.fold_in(start, EPISODE_STEPS), step)
 
 
 def _streams(keys: Key[Array, " n"], episode: Int[Array, " n"]) -> Key[Array, " n"]:

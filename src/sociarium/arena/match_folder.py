@@ -34,6 +34,8 @@ from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, times
 from sociarium.core.patches import NewPlayer
 from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.record import Record, file_beside, plain_name
+from sociarium.language.models.budget import AtCap
+from sociarium.language.models.runtime import current_runtime, use_runtime
 from sociarium.players import roster
 from sociarium.players.protocol import Absent
 from sociarium.players.roster import Seat, kinds
@@ -63,11 +65,15 @@ class Terms:
     snapshot_every: int = 1  # steps
     lane: int = 0
     number: int = 0  # of the episode in its lane
+    calls: str = "live"  # of language models: live, record, or replay:FILE
+    budget: str = ""  # caps on what language models use, as `Caps.read` reads them
+    at_cap: AtCap = "pause"
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> "Terms":
         """The terms in a config of plain values."""
-        told = {field.name: config[field.name] for field in dataclasses.fields(cls)}
+        newer = {"calls": "live", "budget": "", "at_cap": "pause"}  # than folders may be
+        told = {name.name: {**newer, **config}[name.name] for name in dataclasses.fields(cls)}
         lists = {name: tuple(map(str, told[name])) for name in ("ends", "privileged")}
         return cls(**{**told, **lists, "deadline": float(told["deadline"])})
 
@@ -85,19 +91,23 @@ class Terms:
         `more` are other arguments of `Session`.
         """
         gauges = [spec.name for spec in env.gauge_specs]
-        terms = {name: value for name, value in vars(self).items() if name not in ("clock", "ends")}
+        apart = ("clock", "ends", "calls", "budget", "at_cap")
+        terms = {name: value for name, value in vars(self).items() if name not in apart}
         kept = {} if folder is None else {"recorder": folder, "folder": folder.path}
-        return Match(
-            env,
-            seats,
-            seed=seed,
-            clock=clocks.clock(self.clock),
-            ends=[ends.end(text, gauges) for text in self.ends],
-            on_progress=on_progress,
-            **terms,
-            **kept,
-            **more,
-        )
+        about_calls = {"calls": self.calls, "budget": self.budget, "at_cap": self.at_cap}
+        asked = {name: told for name, told in about_calls.items() if told != getattr(Terms, name)}
+        with use_runtime(dataclasses.replace(current_runtime(), **asked)):
+            return Match(
+                env,
+                seats,
+                seed=seed,
+                clock=clocks.clock(self.clock),
+                ends=[ends.end(text, gauges) for text in self.ends],
+                on_progress=on_progress,
+                **terms,
+                **kept,
+                **more,
+            )
 
 
 class MatchFolder(Recorder):
@@ -207,6 +217,13 @@ class MatchFolder(Recorder):
             return Terms.read(self._config())
         except (KeyError, TypeError, ValueError) as error:
             raise CannotRead(f"{self.path} lacks terms of a match ({error})") from error
+
+    def agree(self, **terms: Any) -> None:
+        """Other terms from now on, such as a larger budget."""
+        changed = dataclasses.replace(self.terms, **terms)
+        self._lock.take()
+        manifest = read_manifest(self.path)
+        self._write({**manifest, "config": {**self._config(), **asdict(changed)}})
 
     def _config(self) -> dict[str, Any]:
         config = read_manifest(self.path).get("config")

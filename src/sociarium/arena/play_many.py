@@ -7,6 +7,7 @@ from sociarium.arena.joint_steps import JointSteps
 from sociarium.arena.match import Match, run_apart
 from sociarium.core.errors import BadArgument
 from sociarium.core.stopping import asked_to_stop
+from sociarium.machine import keep_loaded
 from sociarium.views.progress import OnProgress, watched
 
 LIMIT = 64  # matches at once
@@ -29,6 +30,7 @@ def play_many(
     """
     with watched(on_progress, "matches") as told:
         playing = ManyMatches(matches, limit, told)
+        keep_loaded()
         with asked_to_stop(lambda number: playing.stop()):
             return run_apart(playing.play)
 

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from sociarium import catalogue
-from sociarium.arena.lanes import step_key
 from sociarium.arena.rollout import happened, recorded
 from sociarium.arena.screening import PlayedEpisode, shown
 from sociarium.arena.stepping import StepRecord, scan_steps, step_and_record
@@ -25,6 +24,7 @@ from sociarium.core.errors import CannotRead, SociariumError
 from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
 from sociarium.core.patches import NewPlayer
+from sociarium.core.random import step_key
 from sociarium.core.record import Record, file_beside, plain_name
 from sociarium.views.progress import OnProgress, silent
 

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sociarium.arena.lanes import step_key
 from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Seats, chairs_for, lineup
@@ -19,6 +18,7 @@ from sociarium.core.environment import Environment, Transition
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import EventTable, table
 from sociarium.core.facets import ground_plan
+from sociarium.core.random import step_key
 
 
 def rollout(

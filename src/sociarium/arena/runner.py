@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key, UInt8, UInt32
 
-from sociarium.arena.lanes import step_key
 from sociarium.arena.packing import Packing
 from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import Chair, Lineup, lineup
@@ -28,6 +27,7 @@ from sociarium.core.environment import Environment, View, compiled
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Crafting, find_facet, ground_plan
 from sociarium.core.patches import Patch
+from sociarium.core.random import step_key
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
 from sociarium.players.planning.skill import NONE, SkillCall, SkillStatus

@@ -11,11 +11,11 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.lanes import step_key
 from sociarium.core import random
 from sociarium.core.environment import Environment, compiled
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument
+from sociarium.core.random import step_key
 from sociarium.core.record import plain_name
 from sociarium.core.scene import Scene
 from sociarium.views import legend, pixels

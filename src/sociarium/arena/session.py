@@ -122,6 +122,9 @@ class Session(EpisodePlay):
             folder=folder,
             step=self.step,
             trial=self.trial,
+            identity=self.runner.identity,
+            run=self.folder,
+            clock=str(self.clock),
         )
         try:
             async with asyncio.timeout(mind.deadline):
@@ -229,6 +232,8 @@ class Session(EpisodePlay):
             if question is None or not (question.task.done() or late):
                 continue
             failure, why, reply = outcome(question)
+            if failure == "late":
+                mind.missed(question.seats)
             if reply is not None and reply.pause:
                 raise Paused(reply.pause)
             mind.question = None
@@ -238,7 +243,7 @@ class Session(EpisodePlay):
         for percept, question, (failure, why, reply) in sorted(landed, key=lambda x: x[0].seat):
             decision = None if reply is None else reply.decisions.get(percept.seat)
             if reply is not None and decision is None:
-                failure, why = "malformed", "has no decision for this seat"
+                failure, why = reply.failure, reply.why
             first = percept.seat == question.seats[0]
             trace = reply.trace if reply is not None and first else None
             self.land(percept, question.step, decision, failure, why, trace)

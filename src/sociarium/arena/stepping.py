@@ -1,7 +1,7 @@
 """One step of an episode: observe, mask, act, step, record. Every runner plays by it.
 
 Arrays may have a leading axis of lanes, as the keys have. Episode e of a lane begins from the
-lane's key folded with e; its step t draws from `lanes.step_key`.
+lane's key folded with e; its step t draws from `random.step_key`.
 """
 
 from collections.abc import Callable

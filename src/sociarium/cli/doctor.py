@@ -1,5 +1,6 @@
 """`sociarium doctor`."""
 
+import asyncio
 import importlib.metadata
 import json
 import os
@@ -7,6 +8,7 @@ import platform
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -17,13 +19,18 @@ PARTS = ("sociarium", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "tyro", 
 
 @dataclass(frozen=True)
 class Doctor:
-    """Show what this machine offers and whether a world runs on it."""
+    """Show what this machine offers and whether a world runs on it.
 
+    With `--models` it asks the language models of models.toml what they can do instead.
+    """
+
+    models: bool = False  # try out every model of models.toml
+    file: Path | None = None  # models.toml; else that of this folder, then the user's own
     json: bool = False  # one JSON object instead of text
 
     def run(self) -> None:
         """Prints versions, devices and the result of one short episode."""
-        report = examine()
+        report = examine_models(self.file) if self.models else examine()
         if self.json:
             print(json.dumps(report))
             return
@@ -57,3 +64,33 @@ def examine() -> dict[str, Any]:
         "a first episode": f"{time.perf_counter() - began:.1f} s",
         "its fingerprint": fingerprint((episode.actions, episode.states)),
     }
+
+
+def examine_models(file: Path | None) -> dict[str, Any]:
+    """What the language models of a file can do, and what to write into it."""
+    from sociarium.language.models.config import EXAMPLE, FILE, find_models, user_file
+    from sociarium.language.models.probe import ModelReport, probe
+
+    models = find_models(file)
+    if not models.models:
+        return {
+            "models": f"none: write {FILE} in this folder, or {user_file()}",
+            "for example": EXAMPLE,
+            "without any": "llm:fake plays by scripts; sociarium serve-local serves a small model",
+        }
+
+    async def ask_all() -> list[ModelReport]:
+        return [await probe(alias, config) for alias, config in models.models.items()]
+
+    found: dict[str, Any] = {"models": models.source}
+    for report in asyncio.run(ask_all()):
+        given = models.models[report.alias].structured
+        if report.wrong:
+            found[report.alias] = report.wrong
+            continue
+        told = [f"answers in {report.seconds:.1f} s"]
+        told += [f"{mode}: {what}" for mode, what in report.modes.items()]
+        if report.best is not None and report.best != given:
+            told.append(f'it is set to {given}; write structured = "{report.best}"')
+        found[report.alias] = "\n".join(told)
+    return found

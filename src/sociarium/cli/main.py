@@ -26,6 +26,7 @@ GROUPS = {
         "words": Command("Words", "what a player is told, as text for language models (prompt)"),
         "quiz": Command("Quiz", "questions about what a player perceives, for you to answer"),
         "replay": Command("ReplayCommand", "a recorded episode: verify, watch, draw"),
+        "trace": Command("TraceCommand", "why language models did what they did, as a web page"),
         "fork": Command("Fork", "a match again from one step, with other players"),
     },
     "Measure": {
@@ -46,8 +47,14 @@ GROUPS = {
     "Tools": {
         "bench": Command("BenchCommand", "steps per second of worlds"),
         "bench-train": Command("BenchTrain", "steps per second of training"),
+        "export": Command("Export", "calls of language models: chats, Parquet, OpenTelemetry"),
         "check": Command("Check", "the conformance tests, for your own worlds too"),
-        "doctor": Command("Doctor", "versions, devices, and whether a world runs"),
+        "doctor": Command("Doctor", "versions, devices, whether a world runs; --models"),
+        "estimate": Command(
+            "EstimateCommand", "what a match will ask of language models (cost, tokens)"
+        ),
+        "calls": Command("CallsCommand", "recorded calls of language models: show, record anew"),
+        "serve-local": Command("ServeLocal", "a small language model on this machine"),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from sociarium import catalogue
+from sociarium.arena.call_estimate import load_estimate
 from sociarium.arena.host_seats import DEADLINE
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms, results
@@ -22,6 +24,11 @@ from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Split
 from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.stopping import asked_to_stop
+from sociarium.language.models.budget import AtCap
+from sociarium.language.models.config import find_models
+from sociarium.language.models.repair import RUNGS
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
+from sociarium.machine import keep_loaded
 from sociarium.views.progress import OnProgress, progress
 
 log = logging.getLogger(__name__)
@@ -57,6 +64,10 @@ class MatchCommand:
     reveal: bool = False  # of a series: everybody is told the hidden numbers
     split: Split = "train"  # of a series: where hidden numbers are drawn from
     carry: bool = False  # of a series: policies keep what they remember, as agents always do
+    models: Path | None = None  # models.toml; else that of this folder, then the user's own
+    calls: str = "live"  # of models: live, record (calls.sqlite in --out), or replay:FILE
+    budget: str = ""  # caps for models, e.g. calls=100,tokens=50000,money=1.5,seat.calls=20
+    at_cap: AtCap = "pause"  # or a cheaper model ([roles] cheaper), or rules (the seat's fallback)
     out: Path | None = None  # folder of the match; by default nothing is written
     resume: Path | None = None  # folder of a match to go on with; only these can stand beside it:
     seat: tuple[str, ...] = ()  # where the player of a seat is now, as in 0=policy:runs/coins
@@ -68,7 +79,11 @@ class MatchCommand:
         at_least("steps", self.steps)
         at_least("trials", self.trials)
         if self.resume is not None:
-            as_begun(self, "seat", "trust", "json")
+            as_begun(self, "seat", "trust", "models", "budget", "at_cap", "json")
+        with use_runtime(ModelRuntime(find_models(self.models))):
+            self._run()
+
+    def _run(self) -> None:
         if self.trials is not None or (self.resume is not None and is_series(self.resume)):
             with progress("series") as on_progress:
                 series = self._series(on_progress)
@@ -84,6 +99,8 @@ class MatchCommand:
         if self.resume is None:
             return self._begun(on_progress)
         folder = MatchFolder(self.resume)
+        if self.budget:  # more than before, for a match that paused because it was used up
+            folder.agree(budget=self.budget, at_cap=self.at_cap)
         return folder, folder.resumed(on_progress, self.trust, players(self.seat))
 
     def _series(self, on_progress: OnProgress) -> Series:
@@ -154,6 +171,7 @@ def play(match: Match | Series) -> None:
         match.stop()
         log.warning("Stopping after this step; ask again to stop at once.")
 
+    keep_loaded()
     with asked_to_stop(stop):
         match.run()
 
@@ -179,6 +197,7 @@ def conclude(
         console.print(
             f"  seat {seat}  {score}  {name_of(chair)}{paid}{asked}{failed}", markup=False
         )
+    _show_usage(console, match, folder)
     if folder is not None:
         console.print(f"{folder.path / EPISODE} holds the record", markup=False)
         if not match.ended:
@@ -189,6 +208,26 @@ def conclude(
         print(json.dumps({**told, **results(match.session)}))
     if not match.ended:
         raise SystemExit(PAUSED if match.paused else STOPPED)
+
+
+def _show_usage(console: Console, match: Match, folder: MatchFolder | None) -> None:
+    """What language models used, how they answered, and how wrong the estimate was."""
+    total = sum((Counter(used) for used in match.usage.values()), Counter())
+    if not total["calls"]:
+        return
+    tokens = f"{total['input_tokens']:,.0f} tokens in, {total['output_tokens']:,.0f} out"
+    paid = f", money {total['money']:.4f}" if total["money"] else ""
+    console.print(f"  models: {total['calls']:,.0f} calls, {tokens}{paid}", markup=False)
+    rungs = {rung: total[f"rung_{rung}"] for rung in RUNGS if total[f"rung_{rung}"]}
+    failed = {name: n for name, n in total.items() if name.startswith("failed_")}
+    told = [f"{name.removeprefix('failed_')} {n:.0f}" for name, n in (rungs | failed).items()]
+    console.print(f"  answers: {', '.join(told)}", markup=False)
+    estimate = None if folder is None else load_estimate(folder.path)
+    if estimate is not None and match.ended:
+        console.print(
+            f"  estimated were {estimate.tokens:,.0f} tokens ({estimate.error(total):+.0%})",
+            markup=False,
+        )
 
 
 def conclude_series(series: Series, as_json: bool = False) -> None:

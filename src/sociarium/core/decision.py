@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
@@ -144,15 +144,17 @@ Answer = Decision | Mapping[str, object] | str | None
 class Reply:
     """What a host player answers: a decision for each of its seats that was asked, or a pause.
 
-    `decisions` are by seat; who is left out stays, which counts as a failure. `usage` are numbers
-    such as tokens, `trace` any JSON that explains the decisions. With a reason to `pause` the match
-    stops before this step.
+    `decisions` are by seat; who is left out falls back, which counts as a failure: of the kind
+    `failure`, for the reason `why`. `usage` are numbers such as tokens, `trace` any JSON that
+    explains the decisions. With a reason to `pause` the match stops before this step.
     """
 
     decisions: Mapping[int, Any] = field(default_factory=dict)  # or what `as_decision` takes
     usage: Mapping[str, float | int] = field(default_factory=dict)
     trace: Any = None
     pause: str = ""
+    failure: str = "malformed"  # of seats without a decision
+    why: str = "has no decision for this seat"
 
 
 def as_decision(answer: Any) -> Decision:
@@ -178,7 +180,8 @@ def as_reply(answer: Any, seats: Sequence[int]) -> Reply:
     It is a `Reply`, answers by seat, or where one seat was asked what `as_decision` takes.
     """
     if isinstance(answer, Reply):
-        return _checked(answer.decisions, seats, answer.usage, answer.trace, answer.pause)
+        found = _checked(answer.decisions, seats, answer.usage, answer.trace, answer.pause)
+        return replace(found, failure=_reason(answer.failure)[:40], why=_reason(answer.why))
     by_seat = isinstance(answer, Mapping) and any(isinstance(key, int) for key in answer)
     if by_seat or (isinstance(answer, Mapping) and not answer and len(seats) != 1):
         return _checked(answer, seats)

@@ -49,6 +49,10 @@ class CannotWrite(SociariumError):
         )
 
 
+class MatchAborted(SociariumError):
+    """A player found out that a match cannot go on; it ends at once, and is not over."""
+
+
 class FolderInUse(SociariumError):
     """Another process writes into a folder; the message names it."""
 

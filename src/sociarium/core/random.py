@@ -101,6 +101,14 @@ def player_bits(step_key: Key[Array, ""], players: int) -> UInt32[Array, " playe
     return bits(jax.random.fold_in(step_key, PLAYER_MOVES), players)
 
 
+def step_key(
+    lane_key: Key[Array, ""], episode: int | Int[Array, ""], step: int | Int[Array, ""]
+) -> Key[Array, ""]:
+    """The key that step `step` of episode `episode` is drawn from."""
+    start = jax.random.fold_in(lane_key, episode)
+    return jax.random.fold_in(jax.random.fold_in(start, EPISODE_STEPS), step)
+
+
 def player_keys(key: Key[Array, ""], seats: Int[Any, " seats"]) -> Key[Array, " seats"]:
     """The key each of these seats draws from in the step, or at the start, of this key."""
     moves = jax.random.fold_in(key, PLAYER_MOVES)

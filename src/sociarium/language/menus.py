@@ -124,10 +124,11 @@ class Menu:
             "additionalProperties": False,
         }
 
-    def read(self, answer: str | int | Mapping[str, Any]) -> Decision:
+    def read(self, answer: str | int | Mapping[str, Any], *, lenient: bool = False) -> Decision:
         """The decision that an answer means: a number, the id of a choice, or an object by schema.
 
-        Raises `BadAnswer`, which says what was wrong and what is possible.
+        Where it is `lenient`, what only other choices take is passed over. Raises `BadAnswer`,
+        which says what was wrong and what is possible.
         """
         if isinstance(answer, str):
             answer = _read_text(answer)
@@ -136,6 +137,9 @@ class Menu:
         else:
             given = {"choice": answer}
         item = self._chosen(given.pop("choice", None))
+        if lenient:
+            other = set(self._spans) - set(item.takes)
+            given = {n: x for n, x in given.items() if x is not None and n not in other}
         fields = {**item.fields, **self._arguments(item, given), **self._written(given)}
         for name in given:
             raise BadAnswer(

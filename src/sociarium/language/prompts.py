@@ -5,7 +5,7 @@ change in an episode. Each section has a hash, which tells whether it is the sam
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -22,6 +22,7 @@ from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.remembered import MapWords
 from sociarium.language.renderings import PerceptRenderer, Style
 from sociarium.language.spoken import spoken
+from sociarium.language.templating import compile_template
 from sociarium.language.tokens import TokenCounter, count_tokens
 
 ABSENT, PRESENT = ("none", "no"), "yes"  # codes that say whether there is something
@@ -135,11 +136,14 @@ class PromptWriter:
         self._menus = MenuWriter(
             env.actions, menu, skills, written.kinds, written.terms, written.clauses, phrases
         )
-        self._layout = _compiled(template)
+        self._layout = _layout(template)
         self._rules = self._rules_text()
 
-    def write(self, percept: Percept, memory: Sequence[str] = ()) -> Prompt:
-        """The prompt for a percept; `memory` are lines that a player remembers besides its map."""
+    def write(self, percept: Percept, memory: Sequence[str] = (), mark: str = "") -> Prompt:
+        """The prompt for a percept; `memory` are lines that a player remembers besides its map.
+
+        What others wrote stands between two of the `mark`, if one is given.
+        """
         menu = self.menu(percept)
         remembered = [*memory, *self._map_words.lines(percept)]
         texts = {
@@ -152,7 +156,7 @@ class PromptWriter:
             "law": self._law,
             "groups": "\n".join(self._groups(percept)),
             "memory": "\n".join(remembered),
-            "percept": self.renderer.render(percept),
+            "percept": self.renderer.render(percept, mark),
             "menu": "\n".join(menu.lines()),
         }
         sections = tuple(
@@ -248,30 +252,15 @@ class PromptWriter:
         return value if value.startswith(tie) else self._say("groups.tie", tie=tie, value=value)
 
 
-def _compiled(template: str) -> Any:
-    """A function from sections to text; templates run in a sandbox and may name nothing unknown."""
+def _layout(template: str) -> Callable[[Sequence[Section]], str]:
+    """A function from sections to text; the usual layout does without Jinja2."""
     try:
-        from jinja2 import StrictUndefined, TemplateError
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
+        fill_in = compile_template(template)
+    except MissingExtra:
         if template is LAYOUT:
             return _plain_layout
-        raise MissingExtra("jinja2", "words") from None
-    sandbox = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=False, autoescape=False
-    )
-    try:
-        compiled = sandbox.from_string(template)
-    except TemplateError as error:
-        raise BadArgument(f"the template cannot be read: {error}") from None
-
-    def lay_out(sections: Sequence[Section]) -> str:
-        try:
-            return compiled.render(sections=list(sections))
-        except Exception as error:  # whatever an expression in it raises
-            raise BadArgument(f"the template cannot be filled in: {error}") from None
-
-    return lay_out
+        raise
+    return lambda sections: fill_in(sections=list(sections))
 
 
 def _plain_layout(sections: Sequence[Section]) -> str:

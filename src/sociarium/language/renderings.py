@@ -52,8 +52,11 @@ class PerceptRenderer:
             "ascii": self._ascii,
         }
 
-    def render(self, percept: Percept) -> str:
-        """The percept, without what other sections tell: rules, society, memory and menu."""
+    def render(self, percept: Percept, mark: str = "") -> str:
+        """The percept, without what other sections tell: rules, society, memory and menu.
+
+        What others wrote stands between two of the `mark`, if one is given.
+        """
         if self.style == "json":
             return json.dumps(percept.as_dict(), ensure_ascii=False, separators=(",", ":"))
         attended = self.attention.attend(self.reader.read(percept), percept.events)
@@ -61,7 +64,7 @@ class PerceptRenderer:
         lines += self._scene(percept, percept.view, attended, percept.home)
         for window in percept.windows:
             lines += self._shown(percept, window)
-        lines += self._happened(percept, attended)
+        lines += self._happened(percept, attended, mark)
         return "\n".join(lines)
 
     def whereabouts(self, percept: Percept, home: tuple[int, int] | None = None) -> Whereabouts:
@@ -81,11 +84,14 @@ class PerceptRenderer:
             return percept.names[seat]
         return self._say("percept.somebody")
 
-    def message(self, heard: Heard) -> str:
-        """What another player wrote: quoted, so that it is one line and nothing else."""
+    def message(self, heard: Heard, mark: str = "") -> str:
+        """What another player wrote: quoted, so that it is one line and nothing else.
+
+        With a `mark` it stands between two of them.
+        """
         key = "percept.message_all" if heard.to == TO_ALL else "percept.message_you"
         text = json.dumps(heard.text, ensure_ascii=False)
-        return self._say(key, step=heard.step, name=heard.name, text=text)
+        return self._say(key, step=heard.step, name=heard.name, text=f"{mark}{text}{mark}")
 
     def listed(self, numbers: Mapping[str, object]) -> str:
         """Numbers with their names."""
@@ -289,7 +295,7 @@ class PerceptRenderer:
             lines.append(say("percept.left_out", attended.more_things))
         return lines
 
-    def _happened(self, percept: Percept, attended: Attended) -> list[str]:
+    def _happened(self, percept: Percept, attended: Attended, mark: str) -> list[str]:
         """Events, messages, and what was chosen first."""
         say, lines = self._say, []
         if attended.events:
@@ -304,8 +310,9 @@ class PerceptRenderer:
                 for step, texts in steps.items()
             ]
         if percept.messages:
-            lines.append(say("percept.messages"))
-        lines += map(self.message, percept.messages)
+            key = "percept.messages_marked" if mark else "percept.messages"
+            lines.append(say(key, mark=mark))
+        lines += [self.message(heard, mark) for heard in percept.messages]
         for choice in percept.chosen:
             if choice.seat == percept.seat:
                 continue

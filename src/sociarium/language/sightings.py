@@ -96,10 +96,15 @@ class SightingReader:
         self._occupant = next(iter(by_role["occupant"]), None)
         self._seat = next(iter(by_role["seat"]), None)
         self._others = [plane for plane in spec.planes if plane.role not in ("occupant", "seat")]
+        self._last: tuple[Percept | None, list[Sighting]] = (None, [])
 
     def read(self, percept: Percept) -> list[Sighting]:
         """Everything in view, the nearest first."""
-        return self.of_planes(percept.view, percept.home, percept.seat)
+        last, found = self._last
+        if last is not percept:  # which is asked for by several parts of one prompt
+            found = self.of_planes(percept.view, percept.home, percept.seat)
+            self._last = percept, found
+        return found
 
     def of_planes(
         self, view: Planes, home: tuple[int, int] | None, seat: int = -1

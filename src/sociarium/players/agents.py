@@ -26,7 +26,7 @@ def make_agent(
         if options:
             given = ", ".join(options)
             raise BadArgument(
-                f"an address takes no options but name, mind, deadline and fallback; given {given}"
+                f"an address takes no options but name, crew, deadline and fallback; given {given}"
             )
         return HttpPlayer(ref)
     added = {name: kind for name, kind in extensions("players").items() if hasattr(kind, "decide")}

@@ -44,6 +44,9 @@ class HostSeating:
     folder: Path | None  # its own, if the match has one
     step: int = 0  # at which it sits down, 0 at the start
     trial: int = 0  # of a series
+    identity: tuple[int, int, int] = (0, 0, 0)  # of the episode: seed, lane and number
+    run: Path | None = None  # the folder of the match, if it has one
+    clock: str = "lockstep"
 
 
 @runtime_checkable
@@ -57,7 +60,8 @@ class HostPlayer(Protocol):
     A player without skills may say so by `skilled = False`, which saves compiling them. Whoever
     says `polled = True` is never awaited: `poll(percepts)` is called at every step and gives the
     newest reply, or None where nothing was entered, which means to stay. `own_deadline` are seconds
-    for which it is waited instead of those of the match.
+    for which it is waited instead of those of the match. `missed(seats)`, if there is such a
+    method, is called when an answer came too late and did not count.
     """
 
     async def open(self, seating: HostSeating) -> None:

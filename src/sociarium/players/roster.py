@@ -161,6 +161,13 @@ def kinds() -> dict[str, SeatKind]:
             file_of=file_of_agent,
         ),
         SeatKind(
+            "llm",
+            "a language model, by its alias in models.toml",
+            _make_llm,
+            outside=True,
+            resumed="snapshot",
+        ),
+        SeatKind(
             "human",
             "a person at the keyboard",
             make_human,
@@ -171,6 +178,13 @@ def kinds() -> dict[str, SeatKind]:
     )
     added = {kind.name: kind for kind in extensions("seat_kinds").values()}
     return {**added, **{kind.name: kind for kind in built_in}}
+
+
+def _make_llm(ref: str, env: Environment[Any, Any], seats: tuple[int, ...], **options: str) -> Any:
+    """Models are known to who asks for them: what they need takes a while to import."""
+    from sociarium.players.minds.llm_player import make_llm
+
+    return make_llm(ref, env, seats, **options)
 
 
 def _scripted(name: str, ref: str, env: Environment[Any, Any], **options: str) -> PurePlayer:

@@ -1,0 +1,1 @@
+"""Calls of language models: configured, limited, paid for, recorded and replayed."""

@@ -1,0 +1,168 @@
+"""One limiter for all matches of a process: calls in flight, calls and tokens a minute.
+
+After a server said that it is too much, half as many calls are in flight; after twenty that went
+well, one more.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sociarium.language.models.config import ModelConfig
+
+MINUTE = 60.0  # seconds
+GROWS_AFTER = 20  # calls that went well
+
+
+@dataclass(eq=False)
+class _Waiter:
+    loop: asyncio.AbstractEventLoop
+    turn: asyncio.Future[None]
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A call of the last minute."""
+
+    since: float
+    tokens: int
+
+
+class RateLimiter:
+    """The limits of one endpoint; whoever came first is let through first."""
+
+    def __init__(
+        self,
+        max_in_flight: int,
+        rpm: int | None = None,
+        tpm: int | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.most, self.limit = max_in_flight, max_in_flight
+        self.rpm, self.tpm, self._now = rpm, tpm, now
+        self.in_flight, self._good, self._not_before = 0, 0, 0.0
+        self._waiters: deque[_Waiter] = deque()
+        self._minute: deque[_Made] = deque()
+        self._lock = threading.Lock()
+        self._alarm: Any = None
+
+    @asynccontextmanager
+    async def slot(self, tokens: int) -> AsyncIterator[None]:
+        """Waits for its turn; the call is in flight until the end of the block."""
+        with self._lock:
+            at_once = not self._waiters and self.in_flight < self.limit
+            at_once = at_once and self._wait(tokens) <= 0
+            if at_once:
+                self._take(tokens)
+        if not at_once:
+            await self._turn(tokens)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.in_flight -= 1
+            self._let_through()
+
+    async def _turn(self, tokens: int) -> None:
+        """Waits behind all others; whoever gives up leaves its place to the next."""
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(loop, loop.create_future(), tokens)
+        with self._lock:
+            self._waiters.append(waiter)
+        self._let_through()
+        try:
+            await waiter.turn
+        except BaseException:
+            with self._lock:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+                else:  # it was let through, and is gone
+                    self.in_flight -= 1
+            self._let_through()
+            raise
+
+    def _take(self, tokens: int) -> None:
+        self.in_flight += 1
+        self._minute.append(_Made(self._now(), tokens))
+
+    def went_well(self) -> None:
+        """A call was answered."""
+        self._good += 1
+        if self._good >= GROWS_AFTER and self.limit < self.most:
+            self._good, self.limit = 0, self.limit + 1
+
+    def too_much(self, retry_after: float | None) -> None:
+        """The server refused a call because there are too many."""
+        with self._lock:
+            self._good, self.limit = 0, max(1, self.limit // 2)
+            self._not_before = max(self._not_before, self._now() + (retry_after or 0.0))
+
+    def _let_through(self) -> None:
+        """Everybody whose turn it is; for the first who must wait for time, an alarm is set."""
+        with self._lock:
+            while self._waiters and self.in_flight < self.limit:
+                head = self._waiters[0]
+                wait = self._wait(head.tokens)
+                if wait > 0:
+                    _call_in(head.loop, self._set_alarm, head.loop, wait)
+                    return
+                self._waiters.popleft()
+                self._take(head.tokens)
+                _call_in(head.loop, _begin, head.turn)
+
+    def _set_alarm(self, loop: asyncio.AbstractEventLoop, wait: float) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_later(wait, self._let_through)
+
+    def _wait(self, tokens: int) -> float:
+        """Seconds until a call of so many tokens may be made."""
+        now = self._now()
+        while self._minute and self._minute[0].since <= now - MINUTE:
+            self._minute.popleft()
+        wait = self._not_before - now
+        calls = len(self._minute)
+        if self.rpm is not None and calls >= self.rpm:
+            wait = max(wait, self._minute[calls - self.rpm].since + MINUTE - now)
+        if self.tpm is not None and self._minute:
+            used, room = sum(one.tokens for one in self._minute), max(self.tpm - tokens, 0)
+            for one in self._minute:
+                if used <= room:
+                    break
+                used -= one.tokens
+                wait = max(wait, one.since + MINUTE - now)
+        return wait
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *given: Any) -> None:
+    """Calls in an event loop; one that runs in this thread need not be woken up."""
+    try:
+        here = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        here = False
+    (loop.call_soon if here else loop.call_soon_threadsafe)(call, *given)
+
+
+def _begin(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_result(None)
+
+
+_limiters: dict[tuple[str, str], RateLimiter] = {}
+_guard = threading.Lock()
+
+
+def limiter_of(model: ModelConfig) -> RateLimiter:
+    """The one limiter of a model's endpoint in this process; the newest config sets its limits."""
+    with _guard:
+        known = _limiters.setdefault(model.endpoint, RateLimiter(model.max_in_flight))
+        known.rpm, known.tpm = model.rpm, model.tpm
+        if known.most != model.max_in_flight:
+            known.most = known.limit = model.max_in_flight
+        return known

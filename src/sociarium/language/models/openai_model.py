@@ -1,0 +1,164 @@
+"""Models behind an OpenAI-compatible address: vLLM, SGLang, llama.cpp, hosted ones."""
+
+import asyncio
+import json
+import logging
+import weakref
+from typing import Any
+
+from sociarium.core.errors import MissingExtra, printable
+from sociarium.language.models.config import ModelConfig
+from sociarium.language.models.network import check_network
+from sociarium.language.models.requests import CallError, CallFailure, Completion, Request, Usage
+
+CONNECT = 10.0  # seconds
+TOOL = "decide"
+WIRE_LOGS = ("openai", "httpx2", "httpcore2")
+LONGEST_WHY = 200  # characters of what a server says about a failure
+MOST_ANSWER = 1 << 16  # characters
+MOST_TOKENS = 1 << 40  # that a server can say it counted
+_SENT = ("model", "messages", "max_tokens", "temperature", "seed")
+
+
+class OpenAIModel:
+    """Asks one model by the `openai` SDK, which tries once: retries are ours, and traced."""
+
+    def __init__(self, config: ModelConfig, http_client: Any = None) -> None:
+        self.config = config
+        self._http_client = http_client  # for tests
+        # Connections belong to the event loop in which they were opened.
+        self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    async def close(self) -> None:
+        """Closes the connections of this event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _client(self) -> Any:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._connect()
+        return client
+
+    def _connect(self) -> Any:
+        try:
+            from openai import AsyncOpenAI, Timeout
+        except ImportError:
+            raise MissingExtra("openai", "llm") from None
+        from httpx2 import AsyncClient, Limits
+
+        for name in WIRE_LOGS:  # which would write down keys, as parts of what is sent
+            if logging.getLogger(name).level == logging.NOTSET:
+                logging.getLogger(name).setLevel(logging.WARNING)
+        config = self.config
+        timeout = Timeout(config.timeout, connect=CONNECT)
+        limits = Limits(max_connections=None, max_keepalive_connections=config.max_in_flight)
+        http = self._http_client or AsyncClient(timeout=timeout, limits=limits, trust_env=True)
+        return AsyncOpenAI(
+            api_key=config.key(),
+            base_url=config.base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http,
+        )
+
+    async def complete(self, request: Request) -> Completion:
+        """The model's answer; raises `CallError` for whatever goes wrong with the call."""
+        import openai
+
+        check_network(self.config.base_url)
+        client = self._client()
+        try:
+            # The endpoint by its path: the method for it transforms and copies every field, which
+            # costs as much as all the rest.
+            raw = await client.post("/chat/completions", cast_to=object, body=self._body(request))
+        except openai.APIStatusError as error:
+            raise self._failed(_by_status(error.status_code), error) from None
+        except openai.APITimeoutError as error:
+            raise self._failed("stalled", error) from None
+        except openai.APIConnectionError as error:
+            raise self._failed("connection", error) from None
+        except (openai.OpenAIError, ValueError) as error:  # an answer that is none
+            raise self._failed("malformed", error) from None
+        return self._read(raw)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """What the server is sent."""
+        told = request.body
+        body: dict[str, Any] = {name: told[name] for name in _SENT} | self.config.extra_body
+        if request.schema is not None and request.mode in ("legal_schema", "static_schema"):
+            strict = request.mode == "static_schema"
+            form = {"name": "decision", "strict": strict, "schema": request.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif request.schema is not None and request.mode == "tool":
+            what = {"name": TOOL, "description": "Decide.", "parameters": request.schema}
+            body["tools"] = [{"type": "function", "function": what}]
+            body["tool_choice"] = {"type": "function", "function": {"name": TOOL}}
+        return body
+
+    def _read(self, raw: Any) -> Completion:
+        """A completion out of a server's JSON, of which nothing is sure."""
+        try:
+            choice = raw["choices"][0]
+            message = choice["message"]
+            calls = message.get("tool_calls")
+            text = calls[0]["function"]["arguments"] if calls else message.get("content") or ""
+            usage = raw.get("usage") or {}
+            details = usage.get("prompt_tokens_details") or {}
+            tokens = Usage(
+                _count(usage.get("prompt_tokens")),
+                _count(usage.get("completion_tokens")),
+                _count(details.get("cached_tokens")),
+            )
+            if not isinstance(text, str):
+                raise TypeError("the answer has no text")
+            reason, model = str(choice.get("finish_reason") or ""), str(raw.get("model") or "")
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise self._failed("malformed", error) from None
+        named = model.rpartition("/")[2] if model.startswith("/") else model  # no path of a machine
+        return Completion(text[:MOST_ANSWER], tokens, reason[:40], printable(named)[:100])
+
+    def _failed(self, kind: CallFailure, error: Exception) -> CallError:
+        """What went wrong, without the key, whoever repeats it."""
+        headers = getattr(getattr(error, "response", None), "headers", {})
+        why = _said(error)
+        if self.config.key_env:
+            why = why.replace(self.config.key(), "[key]")
+        return CallError(kind, printable(why)[:LONGEST_WHY], _seconds(headers.get("retry-after")))
+
+
+def _count(told: Any) -> int:
+    """A number of tokens; 0 where a server says something else."""
+    whole = isinstance(told, int) and not isinstance(told, bool)
+    return told if whole and 0 <= told < MOST_TOKENS else 0
+
+
+def _by_status(status: int) -> CallFailure:
+    if status in (401, 403):
+        return "unauthorized"
+    if status == 404:
+        return "unknown_model"
+    if status == 429:
+        return "rate_limited"
+    if status in (408, 409) or status >= 500:
+        return "server_error"
+    return "bad_request"
+
+
+def _said(error: Exception) -> str:
+    """What a server says about a failure, else what the SDK does."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        message = body.get("message")
+        return message if isinstance(message, str) else json.dumps(body)[:1000]
+    return str(error)
+
+
+def _seconds(told: str | None) -> float | None:
+    """What `retry-after` says, where it is a number of seconds; at most an hour."""
+    try:
+        return min(max(float(told), 0.0), 3600.0) if told is not None else None
+    except ValueError:
+        return None

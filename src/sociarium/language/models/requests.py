@@ -1,0 +1,161 @@
+"""What is asked of a language model, what it answers, and how it fails."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from sociarium.core.percept import Percept
+from sociarium.language.menus import Menu
+from sociarium.language.models.config import OutputMode
+from sociarium.language.prompts import Section
+
+Speaker = Literal["system", "user", "assistant"]
+# Kinds of failures of a call.
+CallFailure = Literal[
+    "rate_limited",
+    "server_error",
+    "connection",
+    "stalled",
+    "unauthorized",
+    "unknown_model",
+    "bad_request",
+    "malformed",
+]
+CALL_FAILURES: tuple[CallFailure, ...] = get_args(CallFailure)
+RETRIED = ("rate_limited", "server_error", "connection", "stalled", "malformed")
+FATAL = ("unauthorized", "unknown_model")
+
+
+@dataclass(frozen=True)
+class CallAddress:
+    """Which call it is: of a seat's decision, for a part of its mind, and which attempt."""
+
+    seat: int
+    decision: int
+    role: str = "act"
+    attempt: int = 0
+
+    def __str__(self) -> str:
+        return f"seat {self.seat}, decision {self.decision}, {self.role}, attempt {self.attempt}"
+
+    def hash(self, *more: object) -> str:
+        """A number in hexadecimals that depends on the address, and on what else is given."""
+        whole = json.dumps([self.seat, self.decision, self.role, self.attempt, *more])
+        return hashlib.sha256(whole.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One message, in parts of which some come again in other requests."""
+
+    speaker: Speaker
+    parts: tuple[str, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """All parts."""
+        return "".join(self.parts)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call before it is made.
+
+    `sections`, the `percept` and the `menu` stand beside it, for models that are functions; no
+    server is told.
+    """
+
+    address: CallAddress
+    alias: str
+    model: str
+    messages: tuple[ChatMessage, ...]
+    mode: OutputMode = "text"
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 256
+    temperature: float = 0.0
+    seed: int = 0
+    prompt_tokens: int = 0  # about
+    sections: tuple[Section, ...] = ()
+    percept: Percept | None = None
+    menu: Menu | None = None
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """What the server is told, in plain values."""
+        return {
+            "model": self.model,
+            "messages": [{"role": one.speaker, "content": one.text} for one in self.messages],
+            "mode": self.mode,
+            "schema": self.schema,
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+            "seed": self.seed,
+        }
+
+    @cached_property
+    def hash(self) -> str:
+        """The same for the same body."""
+        return hashlib.sha256(canonical(self.body)).hexdigest()
+
+    def section(self, name: str) -> str:
+        """The text of a section of the prompt; empty if it has none of this name."""
+        return next((one.text for one in self.sections if one.name == name), "")
+
+    def at(self, attempt: int) -> "Request":
+        """The same call, tried again."""
+        return replace(self, address=replace(self.address, attempt=attempt))
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of a call, as the server counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model answered."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str = "stop"
+    model: str = ""  # as the server calls it
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ran into the limit of tokens."""
+        return self.finish_reason == "length"
+
+
+class CallError(Exception):
+    """A call that failed; its text holds no key."""
+
+    def __init__(self, kind: CallFailure, why: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{kind}: {why}")
+        self.kind, self.why, self.retry_after = kind, why, retry_after
+
+
+def canonical(value: Any) -> bytes:
+    """JSON that is the same for the same values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def first_difference(one: Sequence[str], other: Sequence[str], context: int = 60) -> str:
+    """Where two texts, given in parts, first differ, with what stands around it in both."""
+    left, right = "".join(one), "".join(other)
+    at = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
+    at = min(len(left), len(right)) if at is None else at
+    start = max(0, at - context)
+    told = [repr(text[start : at + context]) for text in (left, right)]
+    return f"at character {at}: {told[0]} before, {told[1]} now"

@@ -1,0 +1,289 @@
+"""`calls.sqlite`: every call of a run by its address, what came of decisions, and what was spent.
+
+From such a file a run can be replayed without any model. Texts that come again are kept once. It
+holds no times but those that were spent, no keys, and no ids that a server gave.
+"""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sociarium.core.errors import CannotRead, CannotWrite, MatchAborted
+from sociarium.language.models.budget import Amount, Budget, Reservation
+from sociarium.language.models.requests import (
+    CALL_FAILURES,
+    CallAddress,
+    CallError,
+    Completion,
+    Request,
+    Usage,
+    canonical,
+    first_difference,
+)
+
+CALLS = "calls.sqlite"
+VERSION = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS calls (
+    seat INTEGER, decision INTEGER, role TEXT, attempt INTEGER,
+    request_hash TEXT NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL,
+    PRIMARY KEY (seat, decision, role, attempt)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outcomes (
+    seat INTEGER, decision INTEGER, outcome TEXT NOT NULL, why TEXT NOT NULL,
+    PRIMARY KEY (seat, decision)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spending (
+    number INTEGER PRIMARY KEY, seat INTEGER, role TEXT, settled INTEGER NOT NULL,
+    tokens REAL NOT NULL, money REAL NOT NULL, seconds REAL NOT NULL, elapsed REAL NOT NULL);
+"""
+
+
+class ReplayMismatch(MatchAborted):
+    """A replay asks for something else than what was recorded."""
+
+
+@dataclass(frozen=True)
+class DecisionOutcome:
+    """What came of a decision besides its calls: late, pause, capped or degraded, and why."""
+
+    outcome: str
+    why: str = ""
+
+
+class CallStore:
+    """The file of one run. With `record` it keeps calls; what was spent it always keeps.
+
+    Without a path it lives in memory.
+    """
+
+    def __init__(self, path: Path | None = None, *, record: bool = True) -> None:
+        self.path, self.record = path, record
+        self._lock = threading.RLock()
+        self._known: set[str] = set()  # texts that are in it
+        try:
+            self._sql = sqlite3.connect(path or ":memory:", check_same_thread=False)
+            self._sql.isolation_level = None
+            self._sql.execute("PRAGMA journal_mode = WAL")
+            self._sql.execute("PRAGMA synchronous = NORMAL")
+            self._sql.executescript(_TABLES)
+            self._sql.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (str(VERSION),))
+        except sqlite3.Error as error:
+            raise CannotWrite(path, OSError(str(error))) from error
+
+    def close(self) -> None:
+        """One file is left, to which nothing more is written."""
+        with self._lock, self._checked():
+            self._sql.execute("PRAGMA journal_mode = DELETE")
+            self._sql.close()
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise CannotWrite(self.path, OSError(str(error))) from error
+
+    # What is written down.
+
+    def note(self, **values: Any) -> None:
+        """What the run is, such as its world and its seats."""
+        with self._lock, self._checked():
+            rows = [(name, json.dumps(value)) for name, value in values.items()]
+            self._sql.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def begin(self, seat: int, decision: int) -> None:
+        """A decision is made, perhaps once more: what an earlier try left is forgotten."""
+        if self.record:
+            with self._lock, self._checked():
+                for table in ("calls", "outcomes"):
+                    self._sql.execute(
+                        f"DELETE FROM {table} WHERE seat = ? AND decision >= ?", (seat, decision)
+                    )
+
+    def write(self, request: Request, answer: Completion | CallError) -> None:
+        """A call and what came of it."""
+        if not self.record:
+            return
+        at = request.address
+        body = {**request.body, "messages": []}
+        with self._lock, self._checked():
+            self._sql.execute("BEGIN")
+            for message in request.messages:
+                parts = [self._text(part) for part in message.parts]
+                body["messages"].append([message.speaker, *parts])
+            self._sql.execute(
+                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(at.seat, at.decision, at.role, at.attempt),
+                    request.hash,
+                    canonical({**body, "alias": request.alias}).decode(),
+                    canonical(_written(answer)).decode(),
+                ),
+            )
+            self._sql.execute("COMMIT")
+
+    def _text(self, text: str) -> str:
+        hashed = hashlib.sha256(text.encode()).hexdigest()
+        if hashed not in self._known:
+            self._sql.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (hashed, text))
+            self._known.add(hashed)
+        return hashed
+
+    def conclude(self, seat: int, decision: int, outcome: str, why: str = "") -> None:
+        """What came of a decision."""
+        if self.record:
+            with self._lock, self._checked():
+                self._sql.execute(
+                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)",
+                    (seat, decision, outcome, why),
+                )
+
+    def reserve(self, one: Reservation, elapsed: float) -> None:
+        """Before a call, so that it counts even if this process ends during it."""
+        tokens, money = one.used["tokens"], one.used["money"]
+        with self._lock, self._checked():
+            cursor = self._sql.execute(
+                "INSERT INTO spending (seat, role, settled, tokens, money, seconds, elapsed) "
+                "VALUES (?, ?, 0, ?, ?, 0, ?)",
+                (one.seat, one.role, tokens, money, elapsed),
+            )
+            one.row = cursor.lastrowid or 0
+
+    def settle(
+        self, one: Reservation, tokens: Amount, money: Amount, seconds: float, elapsed: float
+    ) -> None:
+        """After a call: what it used."""
+        with self._lock, self._checked():
+            self._sql.execute(
+                "UPDATE spending SET settled = 1, tokens = ?, money = ?, seconds = ?, elapsed = ? "
+                "WHERE number = ?",
+                (tokens, money, seconds, elapsed, one.row),
+            )
+
+    def restore(self, budget: Budget) -> None:
+        """Counts what was spent before this process; calls it did not end, at what they may use."""
+        with self._lock:
+            rows = self._sql.execute(
+                "SELECT seat, role, tokens, money, seconds, elapsed FROM spending"
+            ).fetchall()
+        for seat, role, tokens, money, seconds, elapsed in rows:
+            used = {"calls": 1, "tokens": tokens, "money": money, "seconds": seconds}
+            budget.restore(seat, role, used)
+            budget.restore_elapsed(elapsed)
+
+
+class CallReplay:
+    """Answers from a file that a run recorded. It reads no clock and calls nobody."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise CannotRead(f"{path} is no file of recorded calls; a run writes one: {CALLS}.")
+        self.path, self._lock = path, threading.Lock()
+        try:
+            # A run that was killed left a second file beside it, which is read, too.
+            killed = path.with_name(path.name + "-wal").exists()
+            how = "mode=ro" if killed else "immutable=1"
+            address = f"{path.resolve().as_uri()}?{how}"
+            self._sql = sqlite3.connect(address, uri=True, check_same_thread=False)
+            version = self.note("version")
+        except sqlite3.Error as error:
+            raise CannotRead(f"{path} holds no recorded calls ({error}).") from error
+        if version != VERSION:
+            raise CannotRead(f"{path} is of version {version}; this program reads {VERSION}.")
+
+    def close(self) -> None:
+        """The file is no longer needed."""
+        self._sql.close()
+
+    def note(self, name: str) -> Any:
+        """What the run noted about itself."""
+        rows = self._rows("SELECT value FROM meta WHERE name = ?", name)
+        return json.loads(rows[0][0]) if rows else None
+
+    def _rows(self, query: str, *given: Any) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._sql.execute(query, given).fetchall()
+
+    def outcome(self, seat: int, decision: int) -> DecisionOutcome:
+        """What came of a decision; `decided` unless something else was noted."""
+        rows = self._rows(
+            "SELECT outcome, why FROM outcomes WHERE seat = ? AND decision = ?", seat, decision
+        )
+        return DecisionOutcome(*rows[0]) if rows else DecisionOutcome("decided")
+
+    def answer(self, request: Request) -> Completion | CallError:
+        """What came of this call; raises `ReplayMismatch` if it is not the one recorded."""
+        at = request.address
+        rows = self._rows(
+            "SELECT request_hash, request, answer FROM calls "
+            "WHERE seat = ? AND decision = ? AND role = ? AND attempt = ?",
+            *(at.seat, at.decision, at.role, at.attempt),
+        )
+        if not rows:
+            raise ReplayMismatch(f"{self.path.name} has no call at {at}")
+        hashed, body, answer = rows[0]
+        if hashed != request.hash:
+            raise ReplayMismatch(
+                f"the call at {at} is not the one recorded in {self.path.name}; "
+                f"{self._differs(json.loads(body), request)}. After a change of prompts, "
+                "`sociarium calls rerecord` asks the model again"
+            )
+        return _read(json.loads(answer))
+
+    def has(self, at: CallAddress) -> bool:
+        """Whether anything was recorded at this address."""
+        query = "SELECT 1 FROM calls WHERE seat = ? AND decision = ? AND role = ? AND attempt = ?"
+        return bool(self._rows(query, at.seat, at.decision, at.role, at.attempt))
+
+    def _differs(self, recorded: Mapping[str, Any], request: Request) -> str:
+        for name, value in request.body.items():
+            if name != "messages" and recorded.get(name) != json.loads(json.dumps(value)):
+                return f"{name} was {recorded.get(name)!r} and is {value!r}"
+        before = [
+            f"[{speaker}] " + "".join(map(self.text, parts))
+            for speaker, *parts in recorded["messages"]
+        ]
+        now = [f"[{one.speaker}] {one.text}" for one in request.messages]
+        return f"the first difference is {first_difference(before, now)}"
+
+    def text(self, hashed: str) -> str:
+        """The text with this hash."""
+        rows = self._rows("SELECT text FROM texts WHERE hash = ?", hashed)
+        return rows[0][0] if rows else ""
+
+    def calls(self) -> Iterator[tuple[CallAddress, dict[str, Any], Completion | CallError]]:
+        """Every call: its address, what was asked, what came of it."""
+        query = "SELECT seat, decision, role, attempt, request, answer FROM calls"
+        for *address, body, answer in self._rows(query):
+            asked = json.loads(body)
+            asked["messages"] = [
+                {"role": speaker, "content": "".join(map(self.text, parts))}
+                for speaker, *parts in asked["messages"]
+            ]
+            yield CallAddress(*address), asked, _read(json.loads(answer))
+
+
+def _written(answer: Completion | CallError) -> dict[str, Any]:
+    if isinstance(answer, CallError):
+        return {"failure": answer.kind, "why": answer.why}
+    return asdict(answer)
+
+
+def _read(told: Mapping[str, Any]) -> Completion | CallError:
+    """What came of a call, out of a file that may come from others."""
+    try:
+        if "failure" in told:
+            kind = CALL_FAILURES[CALL_FAILURES.index(told["failure"])]
+            return CallError(kind, str(told["why"])[:300])
+        usage = Usage(**{name: int(value) for name, value in told["usage"].items()})
+        text, reason, model = (str(told[name]) for name in ("text", "finish_reason", "model"))
+        return Completion(text, usage, reason, model)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CannotRead(f"a recorded answer is damaged ({error}).") from error

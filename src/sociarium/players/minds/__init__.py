@@ -1,0 +1,1 @@
+"""Minds: players that decide by asking language models."""

@@ -1,0 +1,170 @@
+"""A model that is none: it plays a script of the world, through all that a real one goes through.
+
+It is given the percept beside the request and answers with a primitive action, so it is asked at
+every step. Results with it check the machinery, and say nothing about language models.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sociarium.core import random
+from sociarium.core.actions import STAY
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.percept_view import ViewReader
+from sociarium.core.text import Json
+from sociarium.language.models.requests import Completion, Request, Usage
+from sociarium.language.models.runtime import FAKE
+from sociarium.language.tokens import count_tokens
+from sociarium.players import roster
+from sociarium.players.minds.llm_player import LlmPlayer
+from sociarium.players.protocol import HostSeating, PurePlayer
+
+Level = Literal["random", "greedy", "best"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+TABLE = "fake_levels.json"
+
+
+@cache
+def level_table() -> Mapping[str, Mapping[str, Any]]:
+    """For each world the script of a level; `benchmarks/fake_levels.py` measures and writes it."""
+    file = resources.files("sociarium.players.minds") / TABLE
+    return json.loads(file.read_text())["worlds"]
+
+
+def script_of(level: str, env: Environment[Any, Any]) -> roster.Seat:
+    """Which script plays at a level in an environment."""
+    if level not in LEVELS:
+        raise UnknownName("level", level, LEVELS)
+    if level == "random":
+        return roster.chair("random?legal=1")
+    world = env.id.partition("+")[0]
+    known = level_table()
+    if world not in known:
+        raise BadArgument(
+            f"fake models play {level} in {', '.join(known)}; in {env.id or 'this world'} only "
+            "level=random"
+        )
+    return roster.chair(str(known[world][level]))
+
+
+class FakeModel:
+    """Answers for one seat by a script, which remembers what it must."""
+
+    def __init__(
+        self, env: Environment[Any, Any], level: str, seat: int, identity: tuple[int, int, int]
+    ) -> None:
+        self.player: PurePlayer = roster.player(script_of(level, env), env)
+        self._reader = ViewReader(env)
+        seed, lane, number = identity
+        key = jax.random.fold_in(random.key(seed), lane)
+        self._who = key, np.int32(number), np.int32(seat)
+        self.memory: Any = jax.device_get(_begin(self.player, *self._who))
+
+    async def complete(self, request: Request) -> Completion:
+        """The script's action, as an answer to the menu; other roles get a fixed answer."""
+        percept = request.percept
+        if percept is None or request.address.role not in ("act", "cheaper"):
+            text = json.dumps(fixed_answer(request.schema or {}))
+        else:
+            view, legal = self._reader.view(percept), self._reader.legal(percept)
+            step = np.int32(percept.step)
+            action, self.memory = jax.device_get(
+                _act(self.player, *self._who, step, view, legal, self.memory)
+            )
+            answer = {"choice": self._reader.env.actions[int(action)].name}
+            if request.schema is not None and "thought" in request.schema["properties"]:
+                answer = {"thought": "as the script says", **answer}
+            text = json.dumps(answer)
+        return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
+
+    def snapshot(self) -> Json:
+        """What the script remembers."""
+        return [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(self.memory)]
+
+    def restore(self, snapshot: Any) -> None:
+        """Remembers that."""
+        leaves, tree = jax.tree.flatten(self.memory)
+        given = zip(leaves, snapshot, strict=True)
+        found = [np.asarray(x, np.asarray(leaf).dtype) for leaf, x in given]
+        self.memory = jax.tree.unflatten(tree, found)
+
+
+@eqx.filter_jit
+def _begin(player: PurePlayer, key: Any, number: Any, seat: Any) -> Any:
+    """What a player remembers at the start, as in every runner."""
+    start = jax.random.fold_in(key, number)
+    return player.begin(random.player_keys(start, seat[None])[0])
+
+
+@eqx.filter_jit
+def _act(
+    player: PurePlayer,
+    key: Any,
+    number: Any,
+    seat: Any,
+    step: Any,
+    view: Any,
+    legal: Any,
+    memory: Any,
+) -> Any:
+    """What a player does, drawn as in every runner; what is not legal is to stay."""
+    own = random.player_keys(random.step_key(key, number, step), seat[None])[0]
+    action, after = player.act(own, view, legal, memory)
+    return jnp.where(legal[action], action, STAY), after
+
+
+def fixed_answer(schema: Mapping[str, Any]) -> Any:
+    """The same valid answer for the same schema."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type", "object")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        wanted = schema.get("required", ())
+        return {name: fixed_answer(schema["properties"][name]) for name in wanted}
+    if kind == "array":
+        fewest = int(schema.get("minItems", 0))
+        return [fixed_answer(schema.get("items", {"type": "string"}))] * fewest
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return {"boolean": False, "null": None}.get(kind, "")
+
+
+class FakePlayer(LlmPlayer):
+    """A fake model in a seat: `llm:fake?level=best`."""
+
+    def __init__(
+        self, env: Environment[Any, Any], *, level: str = "random", **options: Any
+    ) -> None:
+        script_of(level, env)
+        super().__init__(env, FAKE, **options)
+        self.level, self._fake, self._memory = level, None, None
+
+    def _prepare(self, seating: HostSeating) -> None:
+        assert self._open is not None
+        self._fake = FakeModel(self.env, self.level, self._seat, seating.identity)
+        if self._memory is not None:
+            self._fake.restore(self._memory)
+        self._open.give(FAKE, self._seat, self._fake)
+
+    def snapshot(self) -> Json:
+        """Which decision is next, and what the script remembers."""
+        memory = self._memory if self._fake is None else self._fake.snapshot()
+        return {"decision": self.decision, "script": memory}
+
+    def restore(self, snapshot: Json) -> None:
+        """Goes on from there."""
+        super().restore(snapshot)
+        if isinstance(snapshot, dict):
+            self._memory = snapshot.get("script")
+            if self._fake is not None and self._memory is not None:
+                self._fake.restore(self._memory)

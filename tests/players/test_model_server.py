@@ -1,0 +1,161 @@
+"""Models behind a real server on this machine, by the real SDK: what fails, and what it costs."""
+
+import json
+import logging
+
+import pytest
+
+from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder, Terms
+from sociarium.charters.none import NoCharter
+from sociarium.charters.society import Society
+from sociarium.language.models.config import ModelConfig, Models
+from sociarium.language.models.network import NetworkForbidden, network_allowed
+from sociarium.language.models.openai_model import OpenAIModel
+from sociarium.language.models.requests import CallAddress, ChatMessage, Request
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
+from sociarium.views.progress import silent
+from tests.players.model_server import KEY, failing
+from tests.toys.meadow import Meadow
+
+pytest.importorskip("openai")
+VILLAGE = Society(Meadow(players=3), NoCharter())
+SEATS = "llm:far?skills=no random random"
+
+
+@pytest.fixture(autouse=True)
+def here_only(monkeypatch):
+    monkeypatch.setenv("FAR_KEY", KEY)
+    monkeypatch.setattr("sociarium.language.models.runtime.BACKOFF", (0.01, 0.02))
+    monkeypatch.setattr("sociarium.language.models.runtime._failed_in_a_row", _Zeros())
+    with network_allowed():
+        yield
+
+
+class _Zeros(dict):
+    def __missing__(self, key):
+        return 0
+
+
+def config(url, **more):
+    told = {"model": "local", "key_env": "FAR_KEY", "structured": "legal_schema", "timeout": 0.5}
+    return Models({"far": ModelConfig(base_url=url, **{**told, **more})})
+
+
+def played(folder, models, steps=3, resume=False, **terms):
+    agreed, place = Terms(steps=steps, deadline=20.0, calls="record", **terms), MatchFolder(folder)
+    with use_runtime(ModelRuntime(models)):
+        if resume:
+            match = place.resumed(silent, False, {}, env=VILLAGE)
+        else:
+            place.claim()
+            match = agreed.match(VILLAGE, SEATS, 0, silent, place)
+            place.begin(match, "village", SEATS, 0, agreed)
+    match.run()
+    place.close()
+    return match
+
+
+def assert_no_key(folder, caplog):
+    for file in folder.rglob("*"):
+        if file.is_file():
+            assert KEY.encode() not in file.read_bytes(), file
+    assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", "rate_limited"),
+        ("500", "server_error"),
+        ("drop", "connection"),
+        ("stall", "stalled"),
+        ("cut", "malformed"),
+        ("wrong_schema", "malformed"),
+    ],
+)
+def test_a_fault_that_passes_is_counted_and_the_match_ends_as_without_it(
+    fault, kind, tmp_path, caplog
+):
+    with failing("", fault) as (url, server):
+        match = played(tmp_path / "run", config(url))
+    assert match.ended and not match.failures
+    assert match.usage["0"][f"failed_{kind}"] == 1 and len(server.bodies) == 4
+    with failing() as (url, server):
+        played(tmp_path / "other", config(url))
+    assert len(server.bodies) == 3
+    one, other = (
+        json.loads((tmp_path / run / DECISIONS).read_text().splitlines()[1])
+        for run in ("run", "other")
+    )
+    assert one["decision"] == other["decision"] and one["trace"]["calls"] == 2
+    same = [(tmp_path / run / EPISODE).read_bytes() for run in ("run", "other")]
+    assert same[0] == same[1]
+    assert_no_key(tmp_path, caplog)
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_again(tmp_path):
+    with failing("cut_text") as (url, server):
+        match = played(tmp_path / "run", config(url), steps=1)
+    assert match.usage["0"]["rung_asked_again"] == 1 and len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("401", "unauthorized"), ("404", "unknown_model")])
+def test_a_fault_that_does_not_pass_pauses_and_the_run_goes_on_later(fault, kind, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    with failing("", fault) as (url, server):
+        match = played(tmp_path / "run", config(url))
+        assert kind in match.paused and match.step == 1 and not match.failures
+        assert KEY not in match.paused
+        again = played(tmp_path / "run", config(url), resume=True)
+        assert again.ended and len(server.bodies) == 4  # nothing is asked or applied twice
+    landed = [
+        json.loads(x)["landed"] for x in (tmp_path / "run" / DECISIONS).read_text().splitlines()
+    ]
+    assert landed == [0, 1, 2]
+    assert_no_key(tmp_path, caplog)
+
+
+def test_a_server_that_is_gone_pauses_the_match_after_ten_calls(tmp_path, caplog):
+    with failing() as (url, _):
+        pass
+    match = played(tmp_path / "run", config(url), steps=9)
+    assert match.paused.startswith("10 calls in a row failed") and match.step == 2
+    assert match.failures == {0: {"unanswered": 2}}
+    assert_no_key(tmp_path, caplog)
+    with failing() as (url, _):
+        assert played(tmp_path / "run", config(url), resume=True).ended
+
+
+def test_every_mode_asks_the_server_in_its_own_way(tmp_path):
+    asked = {}
+    for mode in ("legal_schema", "static_schema", "tool", "text"):
+        with failing() as (url, server):
+            models = config(url, structured=mode, extra_body={"cache_prompt": True})
+            assert played(tmp_path / mode, models, steps=1).ended
+        asked[mode] = server.bodies[0]
+    legal = asked["legal_schema"]["response_format"]["json_schema"]
+    assert "stay" in legal["schema"]["properties"]["choice"]["enum"]
+    static = asked["static_schema"]["response_format"]["json_schema"]
+    assert static["strict"] and static["schema"]["properties"]["choice"] == {"type": "integer"}
+    assert asked["tool"]["tools"][0]["function"]["parameters"]["required"][0] == "choice"
+    assert "response_format" not in asked["text"] and "tools" not in asked["text"]
+    assert all(body["cache_prompt"] and body["max_tokens"] > 0 for body in asked.values())
+
+
+def test_no_call_is_made_where_the_network_is_forbidden(tmp_path):
+    import asyncio
+
+    from sociarium.language.models import network
+
+    asked = Request(CallAddress(0, 0), "far", "local", (ChatMessage("user", ("hi",)),))
+    with network_allowed(), failing() as (url, server):
+        network.forbid_network("tests forbid it")
+        with pytest.raises(NetworkForbidden, match="tests forbid it"):
+            asyncio.run(OpenAIModel(config(url).find("far")).complete(asked))
+        assert not server.bodies
+
+
+def test_a_key_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("FAR_KEY")
+    with pytest.raises(Exception, match="set the environment variable FAR_KEY"):
+        played(tmp_path / "run", config("http://127.0.0.1:9/v1"))
