@@ -179,6 +179,7 @@ class RunCalls:
         self.tracer = Tracer(folder, match)
         self._models: dict[str, LanguageModel] = dict(runtime.given)
         self._of_seats: dict[tuple[str, int], LanguageModel] = {}
+        self._configs: dict[str, ModelConfig] = {}  # of a recorded run
         self._users = 0
 
     def give(self, alias: str, seat: int, model: LanguageModel) -> None:
@@ -207,13 +208,14 @@ class RunCalls:
 
     def _recorded(self, alias: str) -> ModelConfig:
         """What a recorded run knew of a model; a function or a fake has no config."""
-        told = (self.replay and self.replay.note("models")) or {}
-        try:
-            return ModelConfig.model_validate(
-                told.get(alias) or _HERE.model_dump() | {"model": alias}
-            )
-        except (AttributeError, ValidationError) as error:
-            raise CannotRead(f"the recorded calls are damaged ({error}).") from error
+        if alias not in self._configs:
+            told = (self.replay and self.replay.note("models")) or {}
+            try:
+                found = told.get(alias) or _HERE.model_dump() | {"model": alias}
+                self._configs[alias] = ModelConfig.model_validate(found)
+            except (AttributeError, ValidationError) as error:
+                raise CannotRead(f"the recorded calls are damaged ({error}).") from error
+        return self._configs[alias]
 
     def check(self, alias: str, seat: int) -> None:
         """Raises unless the model can be called, as far as one can know without calling it."""
@@ -250,8 +252,8 @@ class RunCalls:
 
 
 def _public(config: ModelConfig) -> dict[str, Any]:
-    """What a file may hold of a config: neither where the model is nor what its key is called."""
-    told = config.model_dump(mode="json", exclude={"key_env", "tokenizer"})
+    """What a file may hold of a config: not where the model is, nor anything that may be secret."""
+    told = config.model_dump(mode="json", exclude={"key_env", "tokenizer", "extra_body"})
     return {**told, "base_url": "http://recorded"}
 
 
