@@ -91,7 +91,7 @@ def test_an_unknown_alias_or_role_says_what_there_is(tmp_path):
         models.find("smal")
     with pytest.raises(BadArgument, match="reflect"):
         models.for_role("reflect")
-    with pytest.raises(UnknownName, match=r"no models\.toml here"):
+    with pytest.raises(UnknownName, match=r"Without a models\.toml"):
         Models().find("small")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sociarium.language.menus import Menu
@@ -28,7 +29,7 @@ class OutputForm:
         """The schema for a mode; without one, words have to do."""
         if mode == "text":
             return None
-        found = self._fields()
+        found = self._fields
         required = [*self.before, "choice", *(["say"] if self.spoken_to else [])]
         if mode != "legal_schema":
             found, required = {name: _static(name, one) for name, one in found.items()}, [*found]
@@ -47,6 +48,7 @@ class OutputForm:
             whole["required"] = ["choice"]
         return whole
 
+    @cached_property
     def _fields(self) -> dict[str, Any]:
         text = {"type": "string", "maxLength": LONGEST_THOUGHT}
         found = {**dict.fromkeys(self.before, text), **self.menu.schema["properties"]}
@@ -60,7 +62,7 @@ class OutputForm:
     def words(self, mode: OutputMode) -> str:
         """What the model is told about the form."""
         say, told = self.menu.phrases, []
-        for name in self._fields():
+        for name in self._fields:
             if name == "choice":
                 key = "form.choice_name" if mode == "legal_schema" else "form.choice"
                 told.append(say(key))
@@ -83,7 +85,7 @@ class OutputForm:
         texts = LONGEST_THOUGHT * len(self.before)
         texts += LONGEST_SAY if "say" in self.menu.writes else 0
         longest = max(len(item.id) for item in self.menu.items)
-        arguments = 8 * (len(self._fields()) - len(self.before) - 1)
+        arguments = 8 * (len(self._fields) - len(self.before) - 1)
         return AROUND + arguments + (texts + longest) // LETTERS_A_TOKEN
 
 
