@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 PARTS = ("sociarium", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "tyro", "rich", "pillow")
 
@@ -36,7 +37,7 @@ class Doctor:
             return
         table = Table("what", "found", box=None, show_header=False)
         for name, found in report.items():
-            table.add_row(name, str(found))
+            table.add_row(name, Text(str(found)))  # as it is: [models.small] is no markup
         Console().print(table)
 
 

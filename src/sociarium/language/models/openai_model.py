@@ -20,6 +20,15 @@ MOST_TOKENS = 1 << 40  # that a server can say it counted
 _SENT = ("model", "messages", "max_tokens", "temperature", "seed")
 
 
+def import_openai() -> Any:
+    """The SDK; raises `MissingExtra` if it is not there."""
+    try:
+        import openai
+    except ImportError:
+        raise MissingExtra("openai", "llm") from None
+    return openai
+
+
 class OpenAIModel:
     """Asks one model by the `openai` SDK, which tries once: retries are ours, and traced."""
 
@@ -43,20 +52,17 @@ class OpenAIModel:
         return client
 
     def _connect(self) -> Any:
-        try:
-            from openai import AsyncOpenAI, Timeout
-        except ImportError:
-            raise MissingExtra("openai", "llm") from None
+        openai = import_openai()
         from httpx2 import AsyncClient, Limits
 
         for name in WIRE_LOGS:  # which would write down keys, as parts of what is sent
             if logging.getLogger(name).level == logging.NOTSET:
                 logging.getLogger(name).setLevel(logging.WARNING)
         config = self.config
-        timeout = Timeout(config.timeout, connect=CONNECT)
+        timeout = openai.Timeout(config.timeout, connect=CONNECT)
         limits = Limits(max_connections=None, max_keepalive_connections=config.max_in_flight)
         http = self._http_client or AsyncClient(timeout=timeout, limits=limits, trust_env=True)
-        return AsyncOpenAI(
+        return openai.AsyncOpenAI(
             api_key=config.key(),
             base_url=config.base_url,
             max_retries=0,

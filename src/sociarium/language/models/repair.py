@@ -76,7 +76,7 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 def _closed(text: str) -> str:
     """An object that was cut off, without what is not whole, and closed."""
     inside, escaped, depth = False, False, 0
-    cuts: list[tuple[int, int]] = []  # where a value ends at the first level, and how deep it is
+    cut = 0  # where the last whole value ends
     for place, letter in enumerate(text):
         if inside:
             inside = escaped or letter != '"'
@@ -88,8 +88,8 @@ def _closed(text: str) -> str:
         elif letter in "}]":
             depth -= 1
         elif letter == "," and depth == 1:
-            cuts.append((place, depth))
-    return text[: cuts[-1][0]] + "}" if cuts else ""
+            cut = place
+    return text[:cut] + "}" if cut else ""
 
 
 async def ask_until_valid(

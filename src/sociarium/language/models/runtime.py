@@ -17,11 +17,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from sociarium.core.errors import BadArgument, CannotRead, MissingExtra
+from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.language.models.budget import AT_CAP, CHEAPER, AtCap, Budget, CapReached, Caps
 from sociarium.language.models.config import ModelConfig, Models, find_models
 from sociarium.language.models.limiter import RateLimiter, limiter_of
-from sociarium.language.models.openai_model import OpenAIModel
+from sociarium.language.models.openai_model import OpenAIModel, import_openai
 from sociarium.language.models.requests import (
     FATAL,
     RETRIED,
@@ -35,7 +35,7 @@ from sociarium.language.models.store import (
     CallReplay,
     CallStore,
     DecisionOutcome,
-    ReplayMismatch,
+    MissingCall,
 )
 from sociarium.language.models.tracing import Tracer, call_attributes
 
@@ -257,14 +257,6 @@ def _public(config: ModelConfig) -> dict[str, Any]:
     return {**told, "base_url": "http://recorded"}
 
 
-def import_openai() -> None:
-    """Raises `MissingExtra` if the SDK is not there."""
-    try:
-        import openai  # noqa: F401
-    except ImportError:
-        raise MissingExtra("openai", "llm") from None
-
-
 def _recorded(path: Path, trial: int) -> Path:
     """The file of calls at a path: itself, or the one in a folder of a match or of a series."""
     if path.is_dir():
@@ -354,8 +346,8 @@ class DecisionCalls:
             return await self._live(request)
         try:
             return replay.answer(request)
-        except ReplayMismatch:
-            if outcome.outcome in ("degraded", "capped") and not replay.has(request.address):
+        except MissingCall:
+            if outcome.outcome in ("degraded", "capped"):
                 raise CapReached(outcome.why) from None
             raise
 

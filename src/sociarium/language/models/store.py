@@ -4,7 +4,6 @@ From such a file a run can be replayed without any model. Texts that come again 
 holds no times but those that were spent, no keys, and no ids that a server gave.
 """
 
-import hashlib
 import json
 import sqlite3
 import threading
@@ -26,6 +25,7 @@ from sociarium.language.models.requests import (
     canonical,
     first_difference,
 )
+from sociarium.language.models.tracing import hash_text
 
 CALLS = "calls.sqlite"
 VERSION = 1
@@ -47,6 +47,10 @@ CREATE TABLE IF NOT EXISTS spending (
 
 class ReplayMismatch(MatchAborted):
     """A replay asks for something else than what was recorded."""
+
+
+class MissingCall(ReplayMismatch):
+    """A replay asks for a call of which nothing was recorded."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class CallStore:
             self._sql.execute("COMMIT")
 
     def _text(self, text: str) -> str:
-        hashed = hashlib.sha256(text.encode()).hexdigest()
+        hashed = hash_text(text)
         if hashed not in self._known:
             self._sql.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (hashed, text))
             self._known.add(hashed)
@@ -227,7 +231,7 @@ class CallReplay:
             *(at.seat, at.decision, at.role, at.attempt),
         )
         if not rows:
-            raise ReplayMismatch(f"{self.path.name} has no call at {at}")
+            raise MissingCall(f"{self.path.name} has no call at {at}")
         hashed, body, answer = rows[0]
         if hashed != request.hash:
             raise ReplayMismatch(
@@ -236,11 +240,6 @@ class CallReplay:
                 "`sociarium calls rerecord` asks the model again"
             )
         return _read(json.loads(answer))
-
-    def has(self, at: CallAddress) -> bool:
-        """Whether anything was recorded at this address."""
-        query = "SELECT 1 FROM calls WHERE seat = ? AND decision = ? AND role = ? AND attempt = ?"
-        return bool(self._rows(query, at.seat, at.decision, at.role, at.attempt))
 
     def _differs(self, recorded: Mapping[str, Any], request: Request) -> str:
         for name, value in request.body.items():
