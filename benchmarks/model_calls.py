@@ -74,9 +74,10 @@ def main():
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--in-flight", type=int, default=64)
     given = parser.parse_args()
     quick, port = served(0.0, 64)
-    far = {"model": "local", "structured": "legal_schema", "max_in_flight": given.slots}
+    far = {"model": "local", "structured": "legal_schema", "max_in_flight": given.in_flight}
     models = Models({"far": ModelConfig(base_url=f"http://127.0.0.1:{port}/v1", **far)})
     for world in ("coins", "harvest_six_trees", "clean_up+none"):
         cost = own_cost(sociarium.make(world), ModelRuntime(models), 200)
@@ -108,7 +109,7 @@ def main():
         assert not any(m.failures for m in matches), [m.failures for m in matches]
         print(
             f"{given.matches} matches of {given.seats} seats: {decisions} decisions, {took:.1f} s, "
-            f"{report['busy']:.0%} of {given.slots} slots busy, "
+            f"{report['busy']:.0%} of {given.slots} slots busy with {given.in_flight} in flight, "
             f"{1e3 * (_cpu() - began[1]) / decisions:.2f} ms of CPU of the process a decision"
         )
     server.kill()

@@ -164,7 +164,7 @@ def test_templates_run_in_a_sandbox_and_name_nothing_unknown():
     assert short.write(seen).text.split() == [s.name for s in short.write(seen).sections]
     for bad in ("{{ nobody }}", "{{ sections.__class__.__mro__ }}", "{% for", "{{ 1 / 0 }}"):
         with pytest.raises(BadArgument, match="template"):
-            PromptWriter(env, template=bad).write(seen)
+            str(PromptWriter(env, template=bad).write(seen))
     plain = PromptWriter(env).write(seen)
     assert plain.text == _plain_layout(plain.sections)
 

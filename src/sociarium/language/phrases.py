@@ -331,7 +331,7 @@ class Phrases:
         form = self.forms[key]
         if not isinstance(form, str):
             form = form[many != 1]
-        return form.format(**{"count": many, **values})
+        return form.format(count=many, **values) if many is not None else form.format_map(values)
 
     def all_of(self, parts: Iterable[str]) -> str:
         """Several things in one phrase: the first, the second and the last."""

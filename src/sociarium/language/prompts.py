@@ -81,13 +81,21 @@ class Section:
         return self.count(self.text)
 
 
+Layout = Callable[[Sequence[Section]], str]
+
+
 @dataclass(frozen=True)
 class Prompt:
     """The sections that have any text, in order, and the menu that the last one shows."""
 
     sections: tuple[Section, ...]
     menu: Menu
-    text: str
+    layout: Layout
+
+    @cached_property
+    def text(self) -> str:
+        """The sections laid out."""
+        return self.layout(self.sections)
 
     def __str__(self) -> str:
         return self.text
@@ -164,7 +172,7 @@ class PromptWriter:
             for name, text in texts.items()
             if text
         )
-        return Prompt(sections, menu, self._layout(sections))
+        return Prompt(sections, menu, self._layout)
 
     def menu(self, percept: Percept) -> Menu:
         """What can be chosen, and where the nearest things are that it can be about."""
@@ -252,7 +260,7 @@ class PromptWriter:
         return value if value.startswith(tie) else self._say("groups.tie", tie=tie, value=value)
 
 
-def _layout(template: str) -> Callable[[Sequence[Section]], str]:
+def _layout(template: str) -> Layout:
     """A function from sections to text; the usual layout does without Jinja2."""
     try:
         fill_in = compile_template(template)

@@ -11,13 +11,15 @@ from sociarium.language.spoken import spoken
 MOST_PLACES = 6  # of one kind of thing
 MOST_KINDS = 10
 
+Lying = dict[tuple[int, int], list[str]]  # names of things, by row and column
+
 
 class MapWords:
     """Puts the maps of one world's players into words; what is in view now is told elsewhere."""
 
     def __init__(self, spec: ViewSpec, plan: Board, phrases: Phrases) -> None:
         grounds = [spec.planes[n] for n in spec.with_role("ground")]
-        self._left_out = {UNSEEN}
+        self._left_out: set[object] = {UNSEEN}
         if grounds:
             self._left_out |= {*grounds[0].codes[:2], *grounds[0].solid}
         self._absent = {plane.name: plane.codes[0] for plane in spec.planes}
@@ -29,11 +31,12 @@ class MapWords:
         if known is None or percept.places:
             return []
         cells = sum(len(row) for row in known.seen)
-        seen = sum(step >= 0 for row in known.seen for step in row)
+        seen = sum(len([step for step in row if step >= 0]) for row in known.seen)
         percent = round(100 * seen / max(cells, 1))
         lines = [say("memory.explored", percent=percent, seen=seen, cells=cells)]
-        lines += self._things(percept, known)
-        lines += self._regions(known)
+        lying = self._lying(known)
+        lines += self._things(percept, known, lying)
+        lines += self._regions(known, lying)
         for met in known.met:
             ago = percept.step - met.step
             if ago > 0:
@@ -41,14 +44,14 @@ class MapWords:
                 lines.append(say("memory.met", ago, name=met.name, cell=cell))
         return lines
 
-    def _things(self, percept: Percept, known: KnownMap) -> list[str]:
+    def _things(self, percept: Percept, known: KnownMap, lying: Lying) -> list[str]:
         """What lies out of view, seen most recently first."""
         found: dict[str, list[tuple[int, int, int]]] = {}
-        for row, line in enumerate(known.seen):
-            for col, step in enumerate(line):
-                if 0 <= step < percept.step:
-                    for what in self._lying(known, row, col):
-                        found.setdefault(what, []).append((percept.step - step, row, col))
+        for row, col in sorted(lying):
+            ago = percept.step - known.seen[row][col]
+            if 0 < ago <= percept.step:
+                for what in lying[row, col]:
+                    found.setdefault(what, []).append((ago, row, col))
         say, lines = self._say, []
         for what, places in list(found.items())[:MOST_KINDS]:
             places.sort()
@@ -64,18 +67,22 @@ class MapWords:
             lines.append(say(key, len(places), what=spoken(what), where=where))
         return lines
 
-    def _lying(self, known: KnownMap, row: int, col: int) -> list[str]:
-        ground = known.ground[row][col]
-        found = [] if ground in self._left_out else [str(ground)]
-        for name, plane in known.layers.items():
-            code = plane[row][col]
-            if isinstance(code, int):
-                found += [name] if code else []
-            elif code != self._absent.get(name):
-                found.append(str(code))
+    def _lying(self, known: KnownMap) -> Lying:
+        """What there is in each cell that has anything."""
+        found: Lying = {}
+        absent = [self._left_out, *({0, self._absent.get(name)} for name in known.layers)]
+        planes = (("", known.ground), *known.layers.items())
+        for (name, plane), nothing in zip(planes, absent, strict=True):
+            for row, line in enumerate(plane):
+                if nothing.issuperset(line):
+                    continue
+                for col, code in enumerate(line):
+                    if code not in nothing:
+                        what = name if isinstance(code, int) else code
+                        found.setdefault((row, col), []).append(what)
         return found
 
-    def _regions(self, known: KnownMap) -> list[str]:
+    def _regions(self, known: KnownMap, lying: Lying) -> list[str]:
         """Named parts of the map that have been seen, and what is known to lie in them."""
         say, lines, cols = self._say, [], self._plan.shape[1]
         for name, cells in self._plan.regions.items():
@@ -85,7 +92,7 @@ class MapWords:
                 continue
             counts: dict[str, int] = {}
             for row, col in seen:
-                for what in self._lying(known, row, col):
+                for what in lying.get((row, col), ()):
                     counts[what] = counts.get(what, 0) + 1
             middle = sorted(seen)[len(seen) // 2]
             told = self._counted(counts) if counts else say("percept.empty")

@@ -7,12 +7,15 @@ Calibrated on SmolLM2, whose tokenizer splits numbers into digits, as those of m
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from sociarium.core.errors import CannotRead, MissingExtra
 
-# Words with the blank before them, digits, runs of marks, line ends, and single blanks.
-PIECES = re.compile(r" ?([^\W\d_]+)|(\d)| ?((?:[^\w\s]|_)+)|(\n+)|(\s)")
+# Words with the blank before them, digits, runs of marks, and single blanks; then line ends.
+PIECES = re.compile(r" ?([^\W\d_]+)|(\d)| ?((?:[^\w\s]|_)+)|(\s)")
+LINE_ENDS = re.compile(r"\n+")
+MOST_LINES = 10_000  # whose numbers are kept: most lines of a prompt come again
 LETTERS = 6  # of a word in one token
 MARKS, SAME_MARKS = 2, 4  # in one token, where they differ and where they do not
 
@@ -35,8 +38,15 @@ def exact_counter(file: Path) -> TokenCounter:
 
 def count_tokens(text: str) -> int:
     """An estimate, on our texts 3% below to 15% above what SmolLM2 counts."""
+    lines = text.split("\n")
+    ends = len(lines) - 1 and len(LINE_ENDS.findall(text))
+    return ends + sum(map(_count_line, lines))
+
+
+@lru_cache(MOST_LINES)
+def _count_line(line: str) -> int:
     total = 0
-    for word, _, marks, _, _ in PIECES.findall(text):
+    for word, _, marks, _ in PIECES.findall(line):
         if word:
             total += math.ceil(len(word) / LETTERS) if word.isascii() else len(word)
         elif marks:

@@ -52,6 +52,11 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._alarm: Any = None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether anybody waits for a turn."""
+        return bool(self._waiters)
+
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
         """Waits for its turn; the call is in flight until the end of the block."""
@@ -110,11 +115,14 @@ class RateLimiter:
                 head = self._waiters[0]
                 wait = self._wait(head.tokens)
                 if wait > 0:
-                    _call_in(head.loop, self._set_alarm, head.loop, wait)
+                    head.loop.call_soon_threadsafe(self._set_alarm, head.loop, wait)
                     return
                 self._waiters.popleft()
                 self._take(head.tokens)
-                _call_in(head.loop, _begin, head.turn)
+                if _running_loop() is head.loop:
+                    _begin(head.turn)
+                else:
+                    head.loop.call_soon_threadsafe(_begin, head.turn)
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, wait: float) -> None:
         if self._alarm is not None:
@@ -140,13 +148,12 @@ class RateLimiter:
         return wait
 
 
-def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *given: Any) -> None:
-    """Calls in an event loop; one that runs in this thread need not be woken up."""
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop of this thread."""
     try:
-        here = asyncio.get_running_loop() is loop
+        return asyncio.get_running_loop()
     except RuntimeError:
-        here = False
-    (loop.call_soon if here else loop.call_soon_threadsafe)(call, *given)
+        return None
 
 
 def _begin(turn: "asyncio.Future[None]") -> None:

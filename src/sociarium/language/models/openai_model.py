@@ -21,20 +21,20 @@ _SENT = ("model", "messages", "max_tokens", "temperature", "seed")
 
 
 def import_openai() -> Any:
-    """The SDK; raises `MissingExtra` if it is not there."""
+    """The SDK, with the HTTP client it is given; raises `MissingExtra` if one is not there."""
     try:
+        import aiohttp  # noqa: F401
         import openai
-    except ImportError:
-        raise MissingExtra("openai", "llm") from None
+    except ImportError as error:
+        raise MissingExtra(error.name or "openai", "llm") from None
     return openai
 
 
 class OpenAIModel:
     """Asks one model by the `openai` SDK, which tries once: retries are ours, and traced."""
 
-    def __init__(self, config: ModelConfig, http_client: Any = None) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         self.config = config
-        self._http_client = http_client  # for tests
         # Connections belong to the event loop in which they were opened.
         self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
@@ -53,21 +53,19 @@ class OpenAIModel:
 
     def _connect(self) -> Any:
         openai = import_openai()
-        from httpx2 import AsyncClient, Limits
+        from sociarium.language.models.http_client import AiohttpClient
 
         for name in WIRE_LOGS:  # which would write down keys, as parts of what is sent
             if logging.getLogger(name).level == logging.NOTSET:
                 logging.getLogger(name).setLevel(logging.WARNING)
         config = self.config
         timeout = openai.Timeout(config.timeout, connect=CONNECT)
-        limits = Limits(max_connections=None, max_keepalive_connections=config.max_in_flight)
-        http = self._http_client or AsyncClient(timeout=timeout, limits=limits, trust_env=True)
         return openai.AsyncOpenAI(
             api_key=config.key(),
             base_url=config.base_url,
             max_retries=0,
             timeout=timeout,
-            http_client=http,
+            http_client=AiohttpClient(timeout),
         )
 
     async def complete(self, request: Request) -> Completion:

@@ -42,6 +42,7 @@ from sociarium.language.models.tracing import Tracer, call_attributes
 MOST_TRIES = 4  # of one call that fails in a way that may pass
 FAKE = "fake"  # the alias of models that play by scripts
 BACKOFF = 0.5, 30.0  # seconds: of the first wait, and the longest
+AFTER_OTHERS = 2  # rounds of the event loop: whoever got our slot asks before we look at the answer
 BREAKER = 10  # calls in a row that failed, after which a match pauses
 
 
@@ -362,7 +363,9 @@ class DecisionCalls:
             run.store.reserve(reservation, run.budget.elapsed)
         limiter = limiter_of(config) if isinstance(model, OpenAIModel) else _UNLIMITED
         asked = began = time.monotonic()
+        done = 0.0
         used, cost = float(tokens), most  # what a call counts for that is broken off
+        answer: Completion | CallError | None = None
         try:
             async with limiter.slot(tokens):
                 began = time.monotonic()
@@ -372,17 +375,22 @@ class DecisionCalls:
                 used, cost = usage.tokens, config.cost(usage.input_tokens, usage.output_tokens)
             elif answer.kind != "stalled":  # whoever stalls may have worked
                 used, cost = 0.0, 0.0
-        finally:
             done = time.monotonic()
+            for _ in range(AFTER_OTHERS if limiter.waiting else 0):
+                await asyncio.sleep(0)
+        finally:
+            done = done or time.monotonic()
             run.budget.settle(reservation, used, cost, done - began)
             if run.store is not None:
-                run.store.settle(reservation, used, cost, done - began, run.budget.elapsed)
+                with run.store.together():
+                    run.store.settle(reservation, used, cost, done - began, run.budget.elapsed)
+                    if answer is not None:
+                        run.store.write(request, answer)
+        assert answer is not None
         times = {"queued": began - asked, "seconds": done - began}
         self.times.append(
             {"span_id": run.tracer.span_id(at), "start": time.time() - times["seconds"], **times}
         )
-        if run.store is not None:
-            run.store.write(request, answer)
         _break_after(config, answer)
         return answer
 

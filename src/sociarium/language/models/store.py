@@ -45,6 +45,12 @@ CREATE TABLE IF NOT EXISTS spending (
 """
 
 
+_LAST = """
+SELECT seat, MAX(decision) FROM
+(SELECT seat, decision FROM calls UNION ALL SELECT seat, decision FROM outcomes) GROUP BY seat
+"""
+
+
 class ReplayMismatch(MatchAborted):
     """A replay asks for something else than what was recorded."""
 
@@ -78,6 +84,8 @@ class CallStore:
             self._sql.execute("PRAGMA synchronous = NORMAL")
             self._sql.executescript(_TABLES)
             self._sql.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (str(VERSION),))
+            # The last decision of each seat of which there is anything.
+            self._last: dict[int, int] = dict(self._sql.execute(_LAST).fetchall())
         except sqlite3.Error as error:
             raise CannotWrite(path, OSError(str(error))) from error
 
@@ -94,6 +102,19 @@ class CallStore:
         except sqlite3.Error as error:
             raise CannotWrite(self.path, OSError(str(error))) from error
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written meanwhile is written, or nothing of it."""
+        with self._lock, self._checked():
+            self._sql.execute("BEGIN")
+            try:
+                yield
+            except BaseException:
+                self._known.clear()
+                self._sql.execute("ROLLBACK")
+                raise
+            self._sql.execute("COMMIT")
+
     # What is written down.
 
     def note(self, **values: Any) -> None:
@@ -104,7 +125,7 @@ class CallStore:
 
     def begin(self, seat: int, decision: int) -> None:
         """A decision is made, perhaps once more: what an earlier try left is forgotten."""
-        if self.record:
+        if self.record and decision <= self._last.get(seat, -1):
             with self._lock, self._checked():
                 for table in ("calls", "outcomes"):
                     self._sql.execute(
@@ -118,7 +139,6 @@ class CallStore:
         at = request.address
         body = {**request.body, "messages": []}
         with self._lock, self._checked():
-            self._sql.execute("BEGIN")
             for message in request.messages:
                 parts = [self._text(part) for part in message.parts]
                 body["messages"].append([message.speaker, *parts])
@@ -131,7 +151,7 @@ class CallStore:
                     canonical(_written(answer)).decode(),
                 ),
             )
-            self._sql.execute("COMMIT")
+            self._last[at.seat] = max(at.decision, self._last.get(at.seat, at.decision))
 
     def _text(self, text: str) -> str:
         hashed = hash_text(text)
@@ -148,6 +168,7 @@ class CallStore:
                     "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)",
                     (seat, decision, outcome, why),
                 )
+                self._last[seat] = max(decision, self._last.get(seat, decision))
 
     def reserve(self, one: Reservation, elapsed: float) -> None:
         """Before a call, so that it counts even if this process ends during it."""
