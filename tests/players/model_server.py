@@ -54,6 +54,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(500, {"error": {"message": "oops"}})
         elif fault == "404":
             self.answer(404, {"error": {"message": f"no model {body['model']}"}})
+        elif fault == "bye":  # answers, and hangs up soon after
+            self.answer(200, completion(first_choice(body)))
+            self.close_connection = True
         elif fault == "401":
             given = self.headers["Authorization"]
             self.answer(401, {"error": {"message": f"bad key {given}: {KEY}"}}, {"X-Key": KEY})

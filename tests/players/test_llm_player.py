@@ -177,6 +177,29 @@ def test_at_the_cap_a_match_pauses_and_goes_on_with_a_larger_one(tmp_path):
     place.close()
     match = resumed(run, model)
     assert match.ended and asked == [0, 1, 2, 3] and not match.failures
+    assert match.usage["0"]["calls"] == 4  # those before the pause, too
+
+
+def test_without_a_folder_each_match_has_its_budget_and_a_pause_does_not_renew_it():
+    with use_models({"clever": FunctionModel(chooses)}, budget="calls=2"):
+        first, second = (Match(VILLAGE, SEATS, steps=4) for _ in range(2))
+    for match in (first, second):
+        match.run()
+        assert match.paused and match.step == 2
+    first.run()
+    assert first.paused and first.step == 2 and first.usage["0"]["calls"] == 2
+
+
+def test_what_a_function_raises_is_a_failure_that_a_replay_knows(tmp_path):
+    def breaks(request):
+        if request.address.decision == 1:
+            raise ZeroDivisionError("oh")
+        return chooses(request)
+
+    match = played(tmp_path / "run", breaks, calls="record")
+    assert match.ended and match.failures == {0: {"unanswered": 1}}
+    assert match.usage["0"]["failed_broken"] == 1
+    assert_replays(tmp_path / "run", tmp_path)
 
 
 def test_at_the_cap_rules_play_on(tmp_path):
@@ -191,6 +214,27 @@ def test_at_the_cap_a_cheaper_model_is_asked(tmp_path):
     match = played(tmp_path / "run", chooses, calls="record", **terms)
     assert match.ended and not match.failures and match.usage["0"]["degraded"] == 3
     assert_replays(tmp_path / "run", tmp_path, **{**terms, "models": Models()})
+
+
+def test_the_cheaper_model_is_asked_in_its_own_way(tmp_path):
+    asked = []
+
+    def plain(request):
+        asked.append((request.mode, request.temperature, request.schema))
+        return {"choice": 2}
+
+    own = ALL.model_copy(update={"structured": "text", "temperature": 0.7})
+    models = Models({"clever": ALL, "plain": own}, {"cheaper": "plain"})
+    runtime = ModelRuntime(
+        models,
+        budget="role.act.calls=1",
+        at_cap="cheaper",
+        given={"clever": FunctionModel(chooses), "plain": FunctionModel(plain)},
+    )
+    player = LlmPlayer(VILLAGE, "clever", skills=False, runtime=runtime)
+    match = Match(VILLAGE, [player, "random", "random"], steps=2, folder=tmp_path)
+    match.run()
+    assert not match.failures and asked == [("text", 0.7, None)]
 
 
 def test_money_is_not_capped_where_no_price_is_known(tmp_path):

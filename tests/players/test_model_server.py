@@ -1,18 +1,24 @@
 """Models behind a real server on this machine, by the real SDK: what fails, and what it costs."""
 
+import asyncio
 import json
 import logging
+import sqlite3
+import time
 
+import httpx2
 import pytest
 
 from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder, Terms
 from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.language.models import http_client
 from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.network import NetworkForbidden, network_allowed
 from sociarium.language.models.openai_model import OpenAIModel
-from sociarium.language.models.requests import CallAddress, ChatMessage, Request
-from sociarium.language.models.runtime import ModelRuntime, use_runtime
+from sociarium.language.models.requests import CallAddress, CallError, ChatMessage, Request
+from sociarium.language.models.runtime import BREAKER, ModelRuntime, _break_after, use_runtime
+from sociarium.language.models.store import CALLS
 from sociarium.views.progress import silent
 from tests.players.model_server import KEY, failing
 from tests.toys.meadow import Meadow
@@ -20,6 +26,7 @@ from tests.toys.meadow import Meadow
 pytest.importorskip("openai")
 VILLAGE = Society(Meadow(players=3), NoCharter())
 SEATS = "llm:far?skills=no random random"
+ASKED = Request(CallAddress(0, 0), "far", "local", (ChatMessage("user", ("hi",)),))
 
 
 @pytest.fixture(autouse=True)
@@ -142,16 +149,83 @@ def test_every_mode_asks_the_server_in_its_own_way(tmp_path):
     assert all(body["cache_prompt"] and body["max_tokens"] > 0 for body in asked.values())
 
 
+def test_a_connection_that_the_server_closed_meanwhile_is_not_used():
+    """Compiling can take seconds, in which nobody hears who hangs up."""
+
+    async def twice(model):
+        for _ in range(3):
+            await model.complete(ASKED)
+            time.sleep(0.4)  # the event loop is not free
+        await model.close()
+
+    with failing("bye", "bye", "bye") as (url, _):
+        asyncio.run(twice(OpenAIModel(config(url).models["far"])))
+
+
+def test_who_gives_up_before_its_turn_has_used_nothing(tmp_path):
+    with failing("stall") as (url, _):
+        models = config(url, max_in_flight=1)
+        agreed, place = Terms(steps=1, deadline=0.3, calls="record"), MatchFolder(tmp_path / "run")
+        place.claim()
+        seats = "llm:far?skills=no llm:far?skills=no random"
+        with use_runtime(ModelRuntime(models)):
+            match = agreed.match(VILLAGE, seats, 0, silent, place)
+        place.begin(match, "village", seats, 0, agreed)
+        match.run()
+        place.close()
+    assert match.failures == {0: {"late": 1}, 1: {"late": 1}}
+    spent = sqlite3.connect(tmp_path / "run" / CALLS).execute("SELECT tokens FROM spending")
+    first, second = sorted(tokens for (tokens,) in spent)
+    assert first == 0 and second > 0
+
+
+def test_a_server_that_is_busy_is_no_server_that_is_gone():
+    busy = CallError("rate_limited", "too many")
+    for _ in range(3 * BREAKER):
+        _break_after(config("http://127.0.0.1:9/v1").models["far"], busy)
+
+
+@pytest.mark.parametrize(
+    ("named", "proxy"),
+    [
+        ({}, None),
+        ({"https": "http://p:1"}, None),
+        ({"http": "http://p:1"}, "http://p:1"),
+        ({"all": "http://p:2"}, "http://p:2"),
+    ],
+)
+def test_the_proxy_is_the_one_that_the_environment_names(named, proxy, monkeypatch):
+    monkeypatch.setattr(http_client, "getproxies", lambda: named)
+    monkeypatch.setattr(http_client, "proxy_bypass", lambda host: False)
+    assert http_client._proxy.__wrapped__(httpx2.URL("http://a/v1")) == proxy
+
+
+def test_a_proxy_of_another_kind_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(http_client, "getproxies", lambda: {"all": "socks5://p:1"})
+    monkeypatch.setattr(http_client, "proxy_bypass", lambda host: False)
+    http_client._proxy.cache_clear()
+
+    async def asked():
+        model = OpenAIModel(config("http://127.0.0.1:9/v1").models["far"])
+        try:
+            await model.complete(ASKED)
+        finally:
+            await model.close()
+
+    with pytest.raises(CallError, match="socks5 proxy"):
+        asyncio.run(asked())
+    http_client._proxy.cache_clear()
+
+
 def test_no_call_is_made_where_the_network_is_forbidden(tmp_path):
     import asyncio
 
     from sociarium.language.models import network
 
-    asked = Request(CallAddress(0, 0), "far", "local", (ChatMessage("user", ("hi",)),))
     with network_allowed(), failing() as (url, server):
         network.forbid_network("tests forbid it")
         with pytest.raises(NetworkForbidden, match="tests forbid it"):
-            asyncio.run(OpenAIModel(config(url).find("far")).complete(asked))
+            asyncio.run(OpenAIModel(config(url).find("far")).complete(ASKED))
         assert not server.bodies
 
 

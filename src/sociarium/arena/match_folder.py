@@ -11,7 +11,7 @@ import dataclasses
 import json
 import logging
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -258,11 +258,22 @@ class MatchFolder(Recorder):
             sits = tuple(plain(found.get(s, name)) for s, name in enumerate(kept.page.seats))
             kept = Record(page=kept.page.model_copy(update={"seats": sits}), actions=kept.actions)
         self._log.replace(payloads_of(kept, len(match.env.actions)))
+        for asked, used in self._used():
+            for mind in match.session.minds:
+                if mind.seats == asked:
+                    mind.usage.update(used)
         for name in (DECISIONS, TIMING):
             self._forget(name, len(kept))
         frames = self._memories.frames()
         self._memories.replace([f for f in frames if json.loads(f)["step"] <= len(kept)])
         return match
+
+    def _used(self) -> Iterator[tuple[tuple[int, ...], Mapping[str, float]]]:
+        """What host players used before, answer by answer."""
+        file = self.path / TIMING
+        for line in file.read_bytes().splitlines() if file.exists() else ():
+            row = json.loads(line)
+            yield tuple(row["seats"]), row.get("usage", {})
 
     def forked(
         self,

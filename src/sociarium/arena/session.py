@@ -125,6 +125,7 @@ class Session(EpisodePlay):
             identity=self.runner.identity,
             run=self.folder,
             clock=str(self.clock),
+            session=self,
         )
         try:
             async with asyncio.timeout(mind.deadline):

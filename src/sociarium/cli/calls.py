@@ -19,9 +19,10 @@ from sociarium.language.models.config import find_models
 from sociarium.language.models.requests import CallError
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.language.models.store import CALLS, CallReplay
+from sociarium.language.models.tracing import TEXTS, TIMES, TRACE
 from sociarium.views.progress import progress
 
-RECORDED = (CALLS, EPISODE, DECISIONS, MANIFEST)
+RECORDED = (CALLS, EPISODE, DECISIONS, MANIFEST, TRACE, TIMES, TEXTS)
 
 
 @dataclass(frozen=True)

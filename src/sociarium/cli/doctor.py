@@ -89,7 +89,8 @@ def examine_models(file: Path | None) -> dict[str, Any]:
         if report.wrong:
             found[report.alias] = report.wrong
             continue
-        told = [f"answers in {report.seconds:.1f} s"]
+        quickest = report.seconds
+        told = ["gives no answer" if quickest is None else f"answers in {quickest:.1f} s"]
         told += [f"{mode}: {what}" for mode, what in report.modes.items()]
         if report.best is not None and report.best != given:
             told.append(f'it is set to {given}; write structured = "{report.best}"')

@@ -47,6 +47,7 @@ class HostSeating:
     identity: tuple[int, int, int] = (0, 0, 0)  # of the episode: seed, lane and number
     run: Path | None = None  # the folder of the match, if it has one
     clock: str = "lockstep"
+    session: Any = None  # the same object for all who sit in one match
 
 
 @runtime_checkable

@@ -325,6 +325,7 @@ def test_the_ladder_is_climbed_rung_by_rung_and_ends():
     assert ladder().rung == "asked_again"
     assert "the answer is not JSON" in requests[1].messages[-1].text
     assert requests[1].messages[-2] == ChatMessage("assistant", ("no",))
+    assert requests[1].prompt_tokens > requests[0].prompt_tokens  # of which a budget must know
     ladder, requests = asked("no", "no", '{"choice": 3}')
     assert ladder().rung == "minimal_schema" and requests[2].messages[1].text == "small"
     ladder, requests = asked("no", "no", "no")

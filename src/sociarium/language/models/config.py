@@ -73,11 +73,16 @@ class ModelConfig(BaseModel):
     @field_validator("base_url")
     @classmethod
     def _is_an_address(cls, value: str) -> str:
-        if not re.fullmatch(r"https?://[^\s/@]+(/[^\s@]*)?", value):
+        if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", value):
             raise ValueError(
-                "base_url is an address such as http://127.0.0.1:8080/v1, without keys"
+                "base_url is an address such as http://127.0.0.1:8080/v1, without keys or queries"
             )
         return value.rstrip("/")
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether it is OpenAI's own service, which knows organizations and projects."""
+        return bool(re.match(r"https://api\.openai\.com(/|$)", self.base_url))
 
     @property
     def endpoint(self) -> tuple[str, str]:
@@ -88,7 +93,7 @@ class ModelConfig(BaseModel):
         """The key, from the environment."""
         if not self.key_env:
             return "none"  # servers of one's own ask for none, but the header must be there
-        key = os.environ.get(self.key_env, "")
+        key = os.environ.get(self.key_env, "").strip()
         if not key:
             raise BadArgument(f"the model needs a key: set the environment variable {self.key_env}")
         return key

@@ -1,12 +1,16 @@
 """How the SDK's requests are sent: by aiohttp, whose parser is in C, and with nothing around it."""
 
+import asyncio
 import ssl
 from functools import cache
 from typing import Any
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
+
+KEPT = 4.0  # seconds that an idle connection is kept; servers close theirs after five, or later
+PAUSED = 0.25  # seconds without a call after which connections may have been closed unnoticed
 
 _url = cache(httpx2.URL)  # there are few addresses, and parsing one costs as much as sending
 
@@ -15,11 +19,10 @@ class AiohttpClient(httpx2.AsyncClient):
     """Sends what the SDK builds; it follows no redirects, keeps no cookies and streams nothing."""
 
     def __init__(self, timeout: httpx2.Timeout) -> None:
-        super().__init__(timeout=timeout, verify=_certificates())
-        self._patience = aiohttp.ClientTimeout(
-            total=None, sock_connect=timeout.connect, sock_read=timeout.read
-        )
+        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
+        self._patience = aiohttp.ClientTimeout(total=timeout.read, sock_connect=timeout.connect)
         self._session: aiohttp.ClientSession | None = None
+        self._last = 0.0  # when something was sent or received
 
     def build_request(
         self,
@@ -37,30 +40,36 @@ class AiohttpClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
         """The whole response; raises what the SDK takes for time that ran out, or a lost server."""
         if self._session is None:  # any number of connections: how many calls there are is limited
-            connector = aiohttp.TCPConnector(limit=0, ssl=_certificates())
             self._session = aiohttp.ClientSession(
-                connector=connector,
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=KEPT, ssl=_certificates()
+                ),
                 timeout=self._patience,
+                cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
-                trust_env=bool(getproxies()),  # which it would look for before each call
             )
+        now = asyncio.get_running_loop().time
+        if now() - self._last > PAUSED:  # as after compiling: hear first who has hung up
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        self._last = now()
         try:
             async with self._session.request(
                 request.method,
                 str(request.url),
                 data=request.content,
                 headers=request.headers.multi_items(),
+                proxy=_proxy(request.url),
                 allow_redirects=False,
             ) as response:
+                body = await response.read()
+                self._last = now()
                 return httpx2.Response(
-                    response.status,
-                    headers=response.raw_headers,
-                    content=await response.read(),
-                    request=request,
+                    response.status, headers=response.raw_headers, content=body, request=request
                 )
         except TimeoutError as error:
             raise httpx2.ReadTimeout(str(error), request=request) from error
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, httpx2.DecodingError, OSError) as error:
             raise httpx2.ConnectError(str(error), request=request) from error
 
     async def aclose(self) -> None:
@@ -74,3 +83,16 @@ class AiohttpClient(httpx2.AsyncClient):
 def _certificates() -> ssl.SSLContext:
     """Whom we trust; read once, since that takes a tenth of a second."""
     return httpx2.create_ssl_context()
+
+
+@cache
+def _proxy(url: httpx2.URL) -> str | None:
+    """The proxy that the environment names for an address; aiohttp speaks to HTTP proxies only."""
+    named = getproxies()
+    proxy = named.get(url.scheme) or named.get("all")
+    if not proxy or proxy_bypass(url.host):
+        return None
+    if not proxy.startswith(("http://", "https://")):
+        scheme = proxy.partition("://")[0]
+        raise httpx2.ProxyError(f"the environment names a {scheme} proxy; give an http:// one")
+    return proxy

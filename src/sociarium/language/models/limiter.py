@@ -122,7 +122,13 @@ class RateLimiter:
                 if _running_loop() is head.loop:
                     _begin(head.turn)
                 else:
-                    head.loop.call_soon_threadsafe(_begin, head.turn)
+                    self._begin_elsewhere(head)
+
+    def _begin_elsewhere(self, head: _Waiter) -> None:
+        try:
+            head.loop.call_soon_threadsafe(_begin, head.turn)
+        except RuntimeError:  # its event loop was closed, and nobody waits there any longer
+            self.in_flight -= 1
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, wait: float) -> None:
         if self._alarm is not None:

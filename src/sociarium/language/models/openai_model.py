@@ -17,6 +17,7 @@ WIRE_LOGS = ("openai", "httpx2", "httpcore2")
 LONGEST_WHY = 200  # characters of what a server says about a failure
 MOST_ANSWER = 1 << 16  # characters
 MOST_TOKENS = 1 << 40  # that a server can say it counted
+_OWNERS = ("OpenAI-Organization", "OpenAI-Project")  # of accounts there, and nobody else's concern
 _SENT = ("model", "messages", "max_tokens", "temperature", "seed")
 
 
@@ -66,6 +67,7 @@ class OpenAIModel:
             max_retries=0,
             timeout=timeout,
             http_client=AiohttpClient(timeout),
+            default_headers={} if config.is_openai else dict.fromkeys(_OWNERS, openai.Omit()),
         )
 
     async def complete(self, request: Request) -> Completion:
@@ -84,7 +86,7 @@ class OpenAIModel:
             raise self._failed("stalled", error) from None
         except openai.APIConnectionError as error:
             raise self._failed("connection", error) from None
-        except (openai.OpenAIError, ValueError) as error:  # an answer that is none
+        except (openai.OpenAIError, ValueError, RecursionError) as error:  # an answer that is none
             raise self._failed("malformed", error) from None
         return self._read(raw)
 
@@ -105,6 +107,8 @@ class OpenAIModel:
     def _read(self, raw: Any) -> Completion:
         """A completion out of a server's JSON, of which nothing is sure."""
         try:
+            if "error" in raw and "choices" not in raw:
+                raise ValueError(f"it answered with an error: {json.dumps(raw['error'])}")
             choice = raw["choices"][0]
             message = choice["message"]
             calls = message.get("tool_calls")
@@ -119,10 +123,11 @@ class OpenAIModel:
             if not isinstance(text, str):
                 raise TypeError("the answer has no text")
             reason, model = str(choice.get("finish_reason") or ""), str(raw.get("model") or "")
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self._failed("malformed", error) from None
         named = model.rpartition("/")[2] if model.startswith("/") else model  # no path of a machine
-        return Completion(text[:MOST_ANSWER], tokens, reason[:40], printable(named)[:100])
+        text = text[:MOST_ANSWER].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return Completion(text, tokens, reason[:40], printable(named)[:100])
 
     def _failed(self, kind: CallFailure, error: Exception) -> CallError:
         """What went wrong, without the key, whoever repeats it."""
@@ -157,7 +162,8 @@ def _said(error: Exception) -> str:
     if isinstance(body, dict):
         message = body.get("message")
         return message if isinstance(message, str) else json.dumps(body)[:1000]
-    return str(error)
+    cause = error.__cause__
+    return f"{error} ({cause})" if cause is not None and str(cause) else str(error)
 
 
 def _seconds(told: str | None) -> float | None:

@@ -28,7 +28,7 @@ class ModelReport:
 
     alias: str
     modes: dict[str, str] = field(default_factory=dict)  # "yes", or what went wrong
-    seconds: float = 0.0  # of the quickest answer
+    seconds: float | None = None  # of the quickest answer, if there was any
     wrong: str = ""  # why nothing could be asked
 
     @property
@@ -41,8 +41,8 @@ async def probe(alias: str, config: ModelConfig) -> ModelReport:
     """Asks a model once for every way to hold an answer to a form."""
     modes: dict[str, str] = {}
     quickest = float("inf")
+    model = OpenAIModel(config)
     try:
-        model = OpenAIModel(config)
         for mode in OUTPUT_MODES:
             began = time.monotonic()
             try:
@@ -56,7 +56,9 @@ async def probe(alias: str, config: ModelConfig) -> ModelReport:
             modes[mode] = "yes" if _keeps(mode, answer) else f"answered {printable(answer.text)!r}"
     except SociariumError as error:
         return ModelReport(alias, wrong=str(error))
-    return ModelReport(alias, modes, 0.0 if quickest == float("inf") else quickest)
+    finally:
+        await model.close()
+    return ModelReport(alias, modes, None if quickest == float("inf") else quickest)
 
 
 def _request(alias: str, config: ModelConfig, mode: OutputMode) -> Request:

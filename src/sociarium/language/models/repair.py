@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from sociarium.core.decision import BadAnswer
-from sociarium.language.models.requests import ChatMessage, Completion, Request
+from sociarium.language.models.requests import MESSAGE_TOKENS, ChatMessage, Completion, Request
 from sociarium.language.phrases import IN_ENGLISH, Phrases
+from sociarium.language.tokens import count_tokens
 
 # How far down an answer was found: as it came, mended here, after the validator's message, after a
 # smaller schema, or not at all.
@@ -121,7 +122,14 @@ async def ask_until_valid(
     for rung, asked in again:
         shown = ChatMessage("assistant", (response.text[:MOST_QUOTED],))
         told = ChatMessage("user", (phrases("repair.again", why=str(wrong)),))
-        response = await call(replace(asked, messages=(*asked.messages, shown, told)))
+        more = sum(count_tokens(one.text) + MESSAGE_TOKENS for one in (shown, told))
+        response = await call(
+            replace(
+                asked,
+                messages=(*asked.messages, shown, told),
+                prompt_tokens=asked.prompt_tokens + more,
+            )
+        )
         for value in (response.text, *local_fixes(response.text)):
             try:
                 return Answered(read(value), rung, response)

@@ -13,6 +13,7 @@ from sociarium.language.models.config import OutputMode
 from sociarium.language.prompts import Section
 
 Speaker = Literal["system", "user", "assistant"]
+MESSAGE_TOKENS = 8  # around each message, at most
 # Kinds of failures of a call.
 CallFailure = Literal[
     "rate_limited",
@@ -23,6 +24,7 @@ CallFailure = Literal[
     "unknown_model",
     "bad_request",
     "malformed",
+    "broken",  # whatever a model that is a function raises
 ]
 CALL_FAILURES: tuple[CallFailure, ...] = get_args(CallFailure)
 RETRIED = ("rate_limited", "server_error", "connection", "stalled", "malformed")

@@ -7,8 +7,9 @@ has its `RunCalls`, which all its seats share, and each decision its `DecisionCa
 import asyncio
 import random
 import time
+import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.language.models.budget import AT_CAP, CHEAPER, AtCap, Budget, CapReached, Caps
 from sociarium.language.models.config import ModelConfig, Models, find_models
 from sociarium.language.models.limiter import RateLimiter, limiter_of
@@ -80,7 +81,8 @@ class ModelRuntime:
         known = self.replays or CHEAPER in self.models.roles
         if self.at_cap == CHEAPER and self.budget and not known:
             raise BadArgument(
-                f'at the cap a cheaper model is called: name it, as in [roles] {CHEAPER} = "small"'
+                f'at the cap a cheaper model is called: name it, as in [roles] {CHEAPER} = "small" '
+                f'of models.toml, or in Python Models(models, {{"{CHEAPER}": "small"}})'
             )
         Caps.read(self.budget)
 
@@ -94,15 +96,23 @@ class ModelRuntime:
         """Whether answers come from a file."""
         return self.calls.startswith("replay:")
 
-    def run_calls(self, folder: Path | None, trial: int, match: str) -> "RunCalls":
-        """What the seats of one match share; the same for the same folder."""
-        key = folder or (id(self), match)
-        if key not in _open:
-            _open[key] = RunCalls(self, folder, trial, match)
-        return _open[key]
+    def run_calls(
+        self, folder: Path | None, trial: int, match: str, session: object = None
+    ) -> "RunCalls":
+        """What the seats of one match share: the same for one folder, or for one session."""
+        found = _unkept.get(session) if folder is None else _open.get(folder)
+        if found is None:
+            found = RunCalls(self, folder, trial, match)
+            if folder is not None:
+                _open[folder] = found
+            elif session is not None:
+                _unkept[session] = found
+        return found
 
 
-_open: dict[Any, "RunCalls"] = {}  # of matches that are being played
+_open: dict[Path, "RunCalls"] = {}  # of matches that are being played
+# Of matches without a folder, as long as these are there: what they used counts after a pause.
+_unkept: weakref.WeakKeyDictionary[Any, "RunCalls"] = weakref.WeakKeyDictionary()
 _runtime: ContextVar[ModelRuntime | None] = ContextVar("models", default=None)
 
 
@@ -176,7 +186,10 @@ class RunCalls:
             known = {alias: _public(one) for alias, one in runtime.models.models.items()}
             self.store.note(models=known, roles=dict(runtime.models.roles))
         elif runtime.calls == "record":
-            raise BadArgument("calls are recorded into the folder of a match: give it one (--out)")
+            raise BadArgument(
+                "calls are recorded into the folder of a match: give it one "
+                "(--out DIR, in Python Match(..., folder=DIR))"
+            )
         self.tracer = Tracer(folder, match)
         self._models: dict[str, LanguageModel] = dict(runtime.given)
         self._of_seats: dict[tuple[str, int], LanguageModel] = {}
@@ -238,7 +251,8 @@ class RunCalls:
         """One seat less uses it; after the last one its file is whole."""
         self._users -= 1
         if self._users <= 0:
-            _open.pop(self.folder or (id(self.runtime), self.match), None)
+            if self.folder is not None:
+                _open.pop(self.folder, None)
             for model in self._models.values():
                 if isinstance(model, OpenAIModel):
                     await model.close()
@@ -278,6 +292,7 @@ class DecisionCalls:
         self.degraded = False
         self.traced = False
         self.attributes: dict[str, Any] = {}  # of the decision, for its trace
+        self.redraft: Callable[[str], Request] | None = None  # the question to another model
         self.rows: list[dict[str, Any]] = []
         self.times: list[dict[str, Any]] = []
         self.texts: list[str] = []
@@ -337,8 +352,8 @@ class DecisionCalls:
         role = CHEAPER if self.degraded else draft.address.role
         address = replace(draft.address, role=role)
         if self.degraded:
-            alias = self.run.cheaper
-            draft = replace(draft, alias=alias, model=self.run.model(alias, self.seat)[0].model)
+            assert self.redraft is not None
+            draft = self.redraft(self.run.cheaper)
         return replace(draft, address=address).at(self.attempts[role])
 
     async def _answer(self, request: Request) -> Completion | CallError:
@@ -364,11 +379,11 @@ class DecisionCalls:
         limiter = limiter_of(config) if isinstance(model, OpenAIModel) else _UNLIMITED
         asked = began = time.monotonic()
         done = 0.0
-        used, cost = float(tokens), most  # what a call counts for that is broken off
+        used, cost = 0.0, 0.0  # what a call counts for that was given up before it was made
         answer: Completion | CallError | None = None
         try:
             async with limiter.slot(tokens):
-                began = time.monotonic()
+                began, used, cost = time.monotonic(), float(tokens), most  # or broken off
                 answer = await _completed(model, request, limiter)
             if isinstance(answer, Completion):
                 usage = answer.usage
@@ -380,10 +395,11 @@ class DecisionCalls:
                 await asyncio.sleep(0)
         finally:
             done = done or time.monotonic()
-            run.budget.settle(reservation, used, cost, done - began)
+            seconds = done - began if used else 0.0
+            run.budget.settle(reservation, used, cost, seconds)
             if run.store is not None:
                 with run.store.together():
-                    run.store.settle(reservation, used, cost, done - began, run.budget.elapsed)
+                    run.store.settle(reservation, used, cost, seconds, run.budget.elapsed)
                     if answer is not None:
                         run.store.write(request, answer)
         assert answer is not None
@@ -450,13 +466,17 @@ async def _completed(
         if error.kind == "rate_limited":
             limiter.too_much(error.retry_after)
         return error
+    except SociariumError:
+        raise
+    except Exception as error:  # of a function; a replay must know of it
+        return CallError("broken", printable(f"{type(error).__name__}: {error}"))
     limiter.went_well()
     return answer
 
 
 def _break_after(config: ModelConfig, answer: Completion | CallError) -> None:
-    """After many failures in a row the match had better wait."""
-    if isinstance(answer, Completion):
+    """After many failures in a row the match had better wait; a server that is busy is there."""
+    if isinstance(answer, Completion) or answer.kind == "rate_limited":
         _failed_in_a_row[config.endpoint] = 0
         return
     _failed_in_a_row[config.endpoint] += 1

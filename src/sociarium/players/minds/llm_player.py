@@ -23,7 +23,13 @@ from sociarium.language.models.budget import CapReached
 from sociarium.language.models.config import OutputMode
 from sociarium.language.models.output import LONGEST_THOUGHT, OutputForm
 from sociarium.language.models.repair import NoAnswer, ask_until_valid
-from sociarium.language.models.requests import CallAddress, CallError, ChatMessage, Request
+from sociarium.language.models.requests import (
+    MESSAGE_TOKENS,
+    CallAddress,
+    CallError,
+    ChatMessage,
+    Request,
+)
 from sociarium.language.models.runtime import (
     FAKE,
     DecisionCalls,
@@ -42,7 +48,6 @@ from sociarium.players.protocol import HostSeating
 T = TypeVar("T")
 ROLE = "act"
 MOST_COUNTED = 256  # texts whose tokens are remembered
-MESSAGE_TOKENS = 8  # that a server adds around each message
 _OPTIONS = ("mind", "style", "menu", "skills", ROLE)
 
 
@@ -85,7 +90,7 @@ class LlmPlayer:
             )
         self._seat, self._identity = seating.seats[0], seating.identity
         match = json.dumps([self.env.id, *seating.identity, seating.trial])
-        self._open = self.runtime.run_calls(seating.run, seating.trial, match)
+        self._open = self.runtime.run_calls(seating.run, seating.trial, match, seating.session)
         self._open.opened()
         self._prepare(seating)
         self._open.check(self.alias, self._seat)
@@ -141,6 +146,7 @@ class LlmPlayer:
         number, self.decision = self.decision, self.decision + 1
         calls.attributes = {"sociarium.step": percept.step, "sociarium.player": percept.name}
         request, form = self.request(percept, number)
+        calls.redraft = lambda alias: self.request(percept, number, alias)[0]
         read = Reader(form, percept)
         failure, why, rung, decision = "", "", "fallback", None
         try:
@@ -160,7 +166,7 @@ class LlmPlayer:
         except NoAnswer as error:
             failure, why = "malformed", str(error)
         told = {"template": self.template.name, "rung": rung, "calls": calls.usage["calls"]}
-        told |= {"model": self.alias, "degraded": calls.degraded} if calls.degraded else {}
+        told |= {"model": self._open.cheaper, "degraded": True} if calls.degraded else {}
         told |= {"thought": read.thought} if read.thought else {}
         self._report(calls, rung, decision, why=why, thought=read.thought, failure=failure)
         usage = _usage(calls, rung) + self._unreported
@@ -174,10 +180,11 @@ class LlmPlayer:
         self._report(calls, "paused", None, why=why)
         return Reply(pause=why)
 
-    def request(self, percept: Percept, number: int) -> tuple[Request, OutputForm]:
-        """What is asked for a percept, and the form of the answer."""
+    def request(self, percept: Percept, number: int, alias: str = "") -> tuple[Request, OutputForm]:
+        """What is asked for a percept, of this model or another, and the form of the answer."""
         assert self._open is not None
-        config, _ = self._open.model(self.alias, percept.seat)
+        alias = alias or self.alias
+        config, _ = self._open.model(alias, percept.seat)
         address = CallAddress(percept.seat, number, ROLE)
         drawn = hashlib.sha256(address.hash(*self._identity).encode()).hexdigest()
         prompt = self._writer.write(percept, mark=f"<<{drawn[:8]}>>")
@@ -188,7 +195,7 @@ class LlmPlayer:
         counts += self._count(messages[0].parts[0]) + self._count(messages[1].parts[-1])
         return Request(
             address=address,
-            alias=self.alias,
+            alias=alias,
             model=config.model,
             messages=messages,
             mode=config.structured,
