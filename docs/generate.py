@@ -35,6 +35,7 @@ from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting
+from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.evaluation import cards
 from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.policy_returns import PolicyReturns
@@ -71,8 +72,12 @@ MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
-FILMED = ("clean_up", "coop_mining")  # with cooperators in every seat, on their pages
-STRIP = ("clean_up", "harvest_closed", "mushrooms", "coop_mining")
+FILMED = {  # on their pages: what the film is called, and who plays in it
+    "clean_up": ("cooperators", "All cooperate", "script:cooperator"),
+    "coop_mining": ("cooperators", "All cooperate", "script:cooperator"),
+    "overcooked": ("cooks", "Two cooks", "script:cook"),
+}
+STRIP = ("clean_up", "harvest_closed", "mushrooms", "overcooked")
 
 
 def world_page(entry: Entry) -> str:
@@ -86,7 +91,10 @@ def world_page(entry: Entry) -> str:
         for name, codes in view["planes"].items()
     }
     own = ", ".join(f"`{name}`" for name in view["own"]) or "none"
-    moving = [f"![All cooperate](../pictures/{entry.family}_cooperators.gif)"]
+    moving = []
+    if entry.family in FILMED:
+        film_name, caption, _ = FILMED[entry.family]
+        moving = [f"![{caption}](../pictures/{entry.family}_{film_name}.gif)"]
     sections = [
         f"# {entry.id}",
         f"{env.sheet.title}: {env.sheet.summary}. {env.players} players by default, "
@@ -100,13 +108,12 @@ def world_page(entry: Entry) -> str:
         "Scripts act on their own view only. Seat them with `--seats`, as in "
         f'`sociarium watch {entry.family} --seats "{entry.cast}"`.',
         table("script", "what it does", {f"script:{k}": v for k, v in facts["scripts"].items()}),
-        *(moving if entry.family in FILMED else []),
+        *moving,
         "## What players do",
         ", ".join(f"`{action}`" for action in env.actions)
         + f". Action 0 is `stay`; moves are {_moves(env)}.",
         "## What players see",
-        f"A window of {view['rows']} x {view['cols']} cells, {_up(env)} up, the player at row "
-        f"{view['ego_origin'][0]} and column {view['ego_origin'][1]}. Private numbers: {own}.",
+        f"{_window(env)} Private numbers: {own}.{_shared(env)}",
         table("plane", "codes, from 0", planes),
         "## What is recorded",
         table("event", "sentence", facts["events"]),
@@ -200,6 +207,8 @@ def about(entry: Entry, env: Any) -> list[str]:
     """What is known of a world beyond its rules: the dilemma in it, or its recipes and bounds."""
     if entry.kind == "dilemma":
         return ["## What kind of dilemma", dilemma(entry)]
+    if entry.kind == "kitchen":
+        return KITCHENS[entry.family]()
     recipes = {r.name: str(r).partition(": ")[2] for r in env.facet(Crafting).recipes}
     finds = {
         kind: "needs " + " and ".join(n) if n else "anybody"
@@ -239,6 +248,8 @@ def variants(entry: Entry) -> list[str]:
             f'A new map of the same kind: `sociarium.make("{entry.family}", map_seed=7)`. '
             "One of your own: `map=` and a drawing."
         ]
+    if entry.kind == "kitchen":
+        return []
     return [
         "Resources, events and jobs of your own come from one file: see "
         "[the frontier](../frontier.md#a-task-of-your-own)."
@@ -253,8 +264,46 @@ def _moves(env: Any) -> str:
     return "relative to the heading" if _turns(env) else "along the map"
 
 
-def _up(env: Any) -> str:
-    return "heading" if _turns(env) else "north"
+def _window(env: Any) -> str:
+    spec = env.view_spec
+    if env.facet(Board).window == "fixed":
+        return f"The whole map of {spec.rows} x {spec.cols} cells, north up."
+    row, col = spec.ego_origin
+    up = "heading" if _turns(env) else "north"
+    return (
+        f"A window of {spec.rows} x {spec.cols} cells, {up} up, the player at row {row} and "
+        f"column {col}."
+    )
+
+
+def _shared(env: Any) -> str:
+    names = ", ".join(f"`{number.name}`" for number in env.view_spec.shared)
+    return f" Numbers that all see: {names}." if names else ""
+
+
+def overcooked() -> list[str]:
+    """The kitchens of Overcooked, and how it was proven."""
+    drawings = "\n\n".join(
+        f"`{name}`\n\n```text\n{inspect.cleandoc(drawing)}\n```"
+        for name, drawing in LAYOUTS.items()
+    )
+    return [
+        "## Kitchens",
+        "The five published layouts, by `overcooked?layout=NAME`; X counter, O onions, T tomatoes, "
+        "D dishes, P pot, S hatch, digits start cells.",
+        drawings,
+        "`overcooked?layout_seed=7` draws a new one in which everybody can reach everything; "
+        "`layout=` takes a drawing of your own, with several lines. The newer rules are "
+        '`sociarium.make("overcooked").params(manual_start=True, orders=[...])`.',
+        "`sociarium.adapters.lossless.LosslessPlanes` shows learners the 26 planes of "
+        "overcooked_ai. `python -m tests.kitchens.parity` compares every field of the state, "
+        "rewards, shaped rewards and planes with overcooked_ai itself "
+        "(`requirements-oracle.lock`); CI does so for "
+        "10,000 steps.",
+    ]
+
+
+KITCHENS = {"overcooked": overcooked}
 
 
 def dilemma(entry: Entry) -> str:
@@ -604,8 +653,9 @@ def draw_all() -> None:
             recipes = tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
             recipes.save(pictures / f"{entry.family}_tree.png", optimize=True)
         if entry.family in FILMED:
-            cooperators = demonstrated(entry, 240, "script:cooperator")
-            save_film(cooperators, pictures / f"{entry.family}_cooperators.gif", size=16, fps=10)
+            name, _, seats = FILMED[entry.family]
+            path, small = pictures / f"{entry.family}_{name}.gif", env.facet(Board).shape[0] < 9
+            save_film(demonstrated(entry, 240, seats), path, size=40 if small else 16, fps=10)
         if entry.family == "clean_up":
             save_film(demonstrated(entry, 240), pictures / "clean_up.gif", size=16, fps=10)
     film.strip([side_by_side[name] for name in STRIP]).save(pictures / "strip.png", optimize=True)

@@ -16,6 +16,7 @@ FAMILIES = (
     "mushrooms-v0",
     "gift_refinement-v0",
     "pd_arena-v0",
+    "overcooked-v0",
     "frontier_survival-v0",
 )
 WORLDS = tuple(entry.id for entry in catalogue.WORLDS)

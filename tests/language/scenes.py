@@ -252,6 +252,38 @@ def pacts():
     return env, percept(env, at={env.view_spec.ego_origin: (1, 0)}, social=(mine, _contacts(env)))
 
 
+def overcooked():
+    """A kitchen: stations, what is in the pots, who holds what and faces where."""
+    env = sociarium.make("overcooked?layout=coordination_ring")
+    return env, percept(
+        env,
+        planes={
+            "ground": (["XXX#X", "X  .#", "X.X.X", "X   X", "XXXXX"], dict.fromkeys("X#", 2)),
+            "station": (
+                ["   p ", "    p", "d    ", "o    ", " os  "],
+                {"p": "pot", "d": "dish rack", "o": "onion crate", "s": "hatch"},
+            ),
+            "facing": (["", " n  ", "", "   w"], {"n": "north", "w": "west"}),
+            "holding": (["", " d", "", "   o"], {"d": "dish", "o": "onion"}),
+            "item": (["", "", "  s"], {"s": "onion soup"}),
+            "pot with": (["   a", "    b"], {"a": "3 onions", "b": "1 onion"}),
+            "soup": (["   c"], {"c": "ready in 7 steps"}),
+        },
+        at={(1, 1): (0, 0), (3, 3): (1, 0)},
+        shared={"onion soup ordered": 1},
+        events=[Row(6, "potted", 0, -1, 1, 4, 1.0)],
+        skills=(
+            SkillOffer(
+                name="fetch",
+                says="Take something.",
+                requires=(("thing",),),
+                things=("an onion", "a dish"),
+            ),
+            SkillOffer(name="fill_pot", says="Put the onion you hold into a pot that has room."),
+        ),
+    )
+
+
 def stall():
     """The toy without a board: places."""
     env = Stall(players=3)
@@ -288,6 +320,7 @@ SCENES = {
         frontier_contract,
         negotiation,
         pacts,
+        overcooked,
         stall,
         meadow,
     )

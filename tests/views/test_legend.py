@@ -16,7 +16,7 @@ def difference(one, other):
 
 
 def test_a_legend_names_tiles_beams_goods_places_and_beasts_once():
-    things = (Thing("oven", 0, 0, sort="place"), Thing("wolf", 1, 1, sort="beast"))
+    things = (Thing("loom", 0, 0, sort="place"), Thing("wolf", 1, 1, sort="beast"))
     scene = meadow(things=things, holdings=({"wood": 1}, {"wood": 0}))
     names = [entry.name for entry in legend.signs_of(scene)]
     assert names == [*TILES[1:], *LIGHTS[1:], "wood", legend.WORKSHOP, "wolf"]

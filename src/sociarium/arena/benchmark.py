@@ -140,11 +140,11 @@ def _random_play(env: Environment[Any, Any], lanes: int, devices: int, steps: in
 def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: int) -> Program:
     spec, local = env.view_spec, lanes // devices
     draws = env.facet(Bench).draws
+    plan = ground_plan(env)
+    # A window that is fixed is cut as if its player stood in the middle of its last row.
+    row, col = (spec.rows - 1, spec.cols // 2) if plan.window == "fixed" else spec.ego_origin
     window = Window(
-        Terrain(np.zeros(ground_plan(env).shape, bool)),
-        ahead=spec.ego_origin[0],
-        behind=spec.rows - 1 - spec.ego_origin[0],
-        side=spec.ego_origin[1],
+        Terrain(np.zeros(plan.shape, bool)), ahead=row, behind=spec.rows - 1 - row, side=col
     )
     cells = window.terrain.cells
 
@@ -162,7 +162,7 @@ def _bare_engine(env: Environment[Any, Any], lanes: int, devices: int, steps: in
             (seen[index * words // len(spec.planes)] >> 4 * (index % nibbles)) & 0xF
             for index in range(len(spec.planes))
         ]
-        return View(window.stack(*planes), own, shared)
+        return View(window.stack(*planes)[..., : spec.cols], own, shared)
 
     def draw(key: Any) -> tuple[Any, Any]:
         words = random.bits(key, draws + env.players)

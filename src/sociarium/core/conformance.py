@@ -36,7 +36,7 @@ CLAUSES = {
     "out of range is stay": "An action below 0 or beyond the last does what `stay` does.",
     "jit equals eager": "Compiled and uncompiled steps agree bit for bit.",
     "vmap equals loop": "Each lane of a batch agrees bit for bit with the same lane alone.",
-    "same key, same episode": "One key gives one start, another key another.",
+    "same key, same episode": "One key gives one start; where it is drawn, another key another.",
     "any key": "Threefry keys work as well as the fast generator's.",
     "time-outs truncate": "No step is both terminated and truncated; the horizon truncates.",
     "rewards add up": "Rewards are finite at all three stages, and pooling keeps their sum.",
@@ -402,9 +402,16 @@ def _same_key_same_episode(play: Play) -> str:
     first, again = (play.reset(play.keys[0], play.params) for _ in range(2))
     if not same(first, again):
         return "two resets with one key differ"
-    if same(first, play.reset(play.keys[1], play.params)):
+    if _draws_start(play) and same(first, play.reset(play.keys[1], play.params)):
         return "resets with two keys are the same, so the start is not drawn"
     return ""
+
+
+def _draws_start(play: Play) -> bool:
+    """Whether a reset looks at its key at all; where it does not, every start is the same."""
+    program = jax.make_jaxpr(play.env.reset)(play.keys[0], play.params).jaxpr
+    key = program.invars[0]
+    return any(key is used for step in program.eqns for used in step.invars)
 
 
 def _any_key(play: Play) -> str:

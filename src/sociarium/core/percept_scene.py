@@ -10,9 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from sociarium.core.percept import Percept, Plane, Planes, ShownWindow
-from sociarium.core.scene import PanelEntry, Place, Scene, Thing, through_eyes_of
+from sociarium.core.scene import PanelEntry, Place, Scene, Sort, Thing, through_eyes_of
 from sociarium.core.specs import BYTE, OwnSpec, PlaneSpec, ViewSpec
 
+SORTS: dict[str, Sort] = {"item": "goods", "station": "place", "hazard": "beast"}  # by role
 ELSEWHERE = -1  # the row and column of things that stand for all of their kind
 
 
@@ -72,7 +73,7 @@ def _kinds(spec: ViewSpec) -> tuple[Thing, ...]:
     goods = [plane.name for plane in spec.planes if plane.role == "goods"]
     found = [Thing(name, ELSEWHERE, ELSEWHERE) for name in goods]
     for plane in spec.planes:
-        if plane.role in ("station", "hazard"):
-            sort = "place" if plane.role == "station" else "beast"
+        sort = SORTS.get(plane.role)
+        if sort is not None:
             found += [Thing(name, ELSEWHERE, ELSEWHERE, sort=sort) for name in plane.codes[1:]]
     return tuple(found)

@@ -1,11 +1,11 @@
 """What can be seen, as plain NumPy: the source of pictures, words and the browser's canvas."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from sociarium.core.specs import ViewSpec
+from sociarium.core.specs import PlaneSpec, ViewSpec
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,25 @@ class PanelEntry:
     whole: int = 0
 
 
+Sort = Literal["goods", "place", "beast"]
+
+
 @dataclass(frozen=True)
 class Thing:
-    """Something on a cell: goods and how many units, a place and what it makes, or a beast."""
+    """Something on a cell: goods and how many units, a place and what it makes, or a beast.
+
+    Of a place that works, `inside` tells what is in it, and `left` for how many more steps it is at
+    work: 0 if it is done, and nothing if it is idle.
+    """
 
     name: str
     row: int
     col: int
     units: int = 1
-    sort: Literal["goods", "place", "beast"] = "goods"
+    sort: Sort = "goods"
     makes: str = ""
+    inside: str = ""
+    left: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,8 +134,9 @@ def through_eyes_of(
     player: int, cells: np.ndarray, own: np.ndarray, spec: ViewSpec, overview: Scene
 ) -> Scene:
     """The scene in one player's window, decoded from the very codes a policy would read."""
-    ground, occupant, seat, light = (
-        next(iter(spec.with_role(role)), None) for role in ("ground", "occupant", "seat", "light")
+    ground, occupant, seat, light, facing, hands = (
+        next(iter(spec.with_role(role)), None)
+        for role in ("ground", "occupant", "seat", "light", "facing", "hands")
     )
     nothing = np.zeros((spec.rows, spec.cols), np.uint8)
     layer = lambda plane: nothing if plane is None else cells[plane]  # noqa: E731
@@ -135,7 +145,8 @@ def through_eyes_of(
             seat=player if code == 1 else int(layer(seat)[at]) - 1 if spec.seats_named else -1,
             row=int(at[0]),
             col=int(at[1]),
-            heading=0 if code == 1 else int(code) - 2,
+            heading=_heading(int(code), None if facing is None else int(cells[facing][at])),
+            holds=() if hands is None else _held(spec.planes[hands], int(cells[hands][at])),
         )
         for at, code in np.ndenumerate(layer(occupant))
         if code
@@ -144,9 +155,9 @@ def through_eyes_of(
     things = tuple(
         replace(known[plane.name], row=row, col=col, units=units)
         if plane.role == "goods"
-        else replace(known[plane.codes[units]], row=row, col=col)
+        else replace(known[plane.codes[units]], row=row, col=col, **_doing(cells, spec, row, col))
         for plane, codes in zip(spec.planes, cells.tolist(), strict=True)
-        if plane.role in ("goods", "station", "hazard")
+        if plane.role in ("goods", "item", "station", "hazard")
         for row, line in enumerate(codes)
         for col, units in enumerate(line)
         if units
@@ -165,3 +176,26 @@ def through_eyes_of(
         holdings=(),
         private={number.name: int(value) for number, value in zip(spec.own, own, strict=True)},
     )
+
+
+def _heading(occupant: int, facing: int | None) -> int:
+    """Where a body faces: by a plane for that, else as the code of the occupant tells it."""
+    if facing is not None:
+        return facing - 1
+    return 0 if occupant == 1 else occupant - 2
+
+
+def _doing(cells: np.ndarray, spec: ViewSpec, row: int, col: int) -> dict[str, Any]:
+    """What is inside of what is there, and how long it is at work, where planes tell that."""
+    found: dict[str, Any] = {}
+    for number in spec.with_role("contents"):
+        code = int(cells[number, row, col])
+        found["inside"] = spec.planes[number].codes[code] if code else ""
+    for number in spec.with_role("work"):
+        code = int(cells[number, row, col])
+        found["left"] = code - 1 if code else None
+    return found
+
+
+def _held(plane: PlaneSpec, code: int) -> tuple[str, ...]:
+    return (plane.codes[code],) if code else ()

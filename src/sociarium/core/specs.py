@@ -20,13 +20,21 @@ Role = Literal[
     "ground",  # what a cell is made of; code 0 is what is not seen
     "occupant",  # whether somebody is there, and who of us: one of `OCCUPANTS`
     "seat",  # who is there
+    "facing",  # where whoever is there faces: nobody, then the four points of `actions.COMPASS`
+    "hands",  # what whoever is there holds
     "light",  # what shines there in this step
     "goods",  # how many units of what the plane is named after lie there
+    "item",  # what lies there: one thing, by its kind
     "station",  # what can be done there
+    "contents",  # what is inside the station that is there
+    "work",  # whether that station is at work: no, done, or for one, two, three more steps
     "hazard",  # what roams about and does harm
     "group",  # who belongs together: players with the same code
     "mark",  # anything else
 ]
+
+
+OF_PLAYERS: tuple[Role, ...] = ("occupant", "seat", "facing", "hands")  # planes about who is there
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sociarium.core.percept import Percept, Planes
-from sociarium.core.specs import ViewSpec
+from sociarium.core.specs import OF_PLAYERS, ViewSpec
 from sociarium.language.phrases import Phrases
 from sociarium.language.sightings import UNSEEN, Sighting, SightingReader
 from sociarium.language.spoken import spoken
@@ -27,6 +27,9 @@ class DrawnMap:
         return any(what != one.what for cell, what in self.shown.items() if one.covers(*cell))
 
 
+NOT_DRAWN = (*OF_PLAYERS, "contents", "work")  # roles of planes that are told in words
+
+
 class AsciiMap:
     """Draws the windows of one view spec; every name has the same character in all of them."""
 
@@ -35,7 +38,7 @@ class AsciiMap:
         self._glyphs: dict[tuple[str, str], str] = {}
         free = list(SPARE)
         for plane in spec.planes:
-            if plane.role in ("occupant", "seat"):
+            if plane.role in NOT_DRAWN:
                 continue
             names = (plane.name,) if plane.role == "goods" else plane.codes
             for code, name in enumerate(names):
@@ -60,7 +63,7 @@ class AsciiMap:
         shown: dict[tuple[int, int], str] = {}
         names: dict[str, list[str]] = {}
         for plane in self._spec.planes:
-            if plane.role in ("occupant", "seat"):
+            if plane.role in NOT_DRAWN:
                 continue
             for row, line in enumerate(view[plane.name]):
                 for col, code in enumerate(line):

@@ -112,6 +112,11 @@ ENGLISH: dict[str, Forms] = {
     "facing.1": "facing right",
     "facing.2": "facing the opposite way",
     "facing.3": "facing left",
+    "facing.compass": "facing {way}",
+    "percept.holding": "holding {what}",
+    "percept.you_face": "You face {way}.",
+    "percept.you_hold": "You hold {what}.",
+    "map.notes": "{name} {notes}",
     # Knowledge, law, groups.
     "knowledge.recipe": "- {text}",
     "groups.all": "{own}.",

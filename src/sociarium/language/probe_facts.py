@@ -15,7 +15,13 @@ from sociarium.language.sightings import BARE, UNSEEN, Sighting, SightingReader
 from sociarium.language.spoken import spoken
 
 At = tuple[int, int]  # a row and a column of the window
-KINDS = ("ground", "station", "goods", "hazard")  # roles of planes that tell of things by name
+KINDS = (
+    "ground",
+    "station",
+    "item",
+    "goods",
+    "hazard",
+)  # roles of planes that tell of things by name
 MARGIN, APART = 2, 3  # how far beyond a window, and from each other, unseen cells are asked about
 
 
@@ -32,7 +38,9 @@ class ProbedWorld:
         grounds = self.spec.with_role("ground")
         self.ground = self.spec.planes[grounds[0]] if grounds else None
         self.goods = [plane for plane in self.spec.planes if plane.role == "goods"]
-        self.marks = [plane for plane in self.spec.planes if plane.role == "mark"]
+        self.marks = [
+            plane for plane in self.spec.planes if plane.role in ("mark", "contents", "work")
+        ]
         self.turns_others = any(plane.codes == OCCUPANTS for plane in self.spec.planes)
 
     @cached_property

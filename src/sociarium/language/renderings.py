@@ -115,6 +115,8 @@ class PerceptRenderer:
         elif percept.window == "fixed" and here is not None and self._plan.cells > 1:
             cell = say("cell", row=here[0], col=here[1])
             lines[0] += " " + say("percept.fixed", cell=cell)
+        if here is not None:
+            lines[0] += self._bearing(percept, *here)
         if percept.score is not None:
             lines[0] += " " + say("percept.score", score=f"{percept.score:g}")
         if percept.own:
@@ -130,6 +132,18 @@ class PerceptRenderer:
         if percept.status:
             lines.append(say("percept.status", status=percept.status))
         return lines
+
+    def _bearing(self, percept: Percept, row: int, col: int) -> str:
+        """Where one faces and what one holds, where planes tell that."""
+        faces, holds = (
+            read(percept.view, row, col) for read in (self.reader.faces, self.reader.holds)
+        )
+        told = [self._say("percept.you_face", way=faces)] if faces and not percept.pose else []
+        if self.reader.spec.with_role("hands"):
+            told.append(
+                self._say("percept.you_hold", what=spoken(holds) or self._say("percept.empty"))
+            )
+        return "".join(f" {text}" for text in told)
 
     def _numbers(self, own: Mapping[str, int | str]) -> str:
         """One's own numbers, those that are not 0 by name."""
@@ -181,6 +195,7 @@ class PerceptRenderer:
             if 0 <= row < spec.rows and 0 <= col < spec.cols:
                 what = self.reader.ground(view, row, col)
                 if what in self.reader.solid:
+                    what = self.reader.station(view, row, col) or what
                     beside.append(say("percept.side", side=side, what=what))
         text = say("percept.standing", ground=ground)
         return text + (" " + say("percept.blocked", sides=say.commas(beside)) if beside else "")
@@ -230,11 +245,21 @@ class PerceptRenderer:
         return self._say("percept.see_units", what=name, units=one.units) if one.units else name
 
     def _player(self, percept: Percept, one: Sighting, where: Whereabouts) -> str:
-        name, at = self.called(percept, one.seat), where.words(one)
-        if one.heading < 0:
+        name, at, notes = self.called(percept, one.seat), where.words(one), self._notes(one)
+        if not notes:
             return self._say("percept.player", name=name, where=at)
-        facing = self._say(f"facing.{one.heading}")
-        return self._say("percept.player_facing", name=name, where=at, facing=facing)
+        return self._say("percept.player_facing", name=name, where=at, facing=notes)
+
+    def _notes(self, one: Sighting) -> str:
+        """Where a player faces and what it holds, as far as that is told."""
+        say, told = self._say, []
+        if one.heading >= 0:
+            told.append(say(f"facing.{one.heading}"))
+        if one.faces:
+            told.append(say("facing.compass", way=one.faces))
+        if one.holds:
+            told.append(say("percept.holding", what=spoken(one.holds)))
+        return say.commas(told)
 
     def _table(
         self, percept: Percept, view: Planes, attended: Attended, home: tuple[int, int] | None
@@ -246,14 +271,13 @@ class PerceptRenderer:
             if percept.places and one.what == percept.places[one.col]:
                 continue
             player = one.sort == "player"
-            facing = say(f"facing.{one.heading}") if one.heading >= 0 else ""
             rows.append(
                 say(
                     "table.row",
                     what=self.called(percept, one.seat) if player else spoken(one.what),
                     where=where.words(one, listed=True),
                     units=one.units or one.cells,
-                    notes=facing if player else spoken(one.plane),
+                    notes=self._notes(one) if player else spoken(one.plane),
                 )
             )
         return rows if len(rows) > 1 else [say("percept.nothing")]
@@ -269,7 +293,12 @@ class PerceptRenderer:
         hidden = [
             say("menu.skill_thing", skill=self._what(one), thing=where.words(one))
             for one in self.reader.of_planes(view, percept.home, percept.seat)
-            if one.sort != "player" and (one.units > 1 or drawn.covers(one))
+            if one.sort not in ("player", "solid") and (one.units > 1 or drawn.covers(one))
+        ]
+        hidden += [
+            say("map.notes", name=self.called(percept, one.seat), notes=self._notes(one))
+            for one in attended.sightings
+            if one.faces or one.holds
         ]
         below = [say("map.below", things=say.semicolons(hidden))] if hidden else []
         return [*drawn.lines, *below]

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Literal
 
 from sociarium.core.percept import Percept, Plane, Planes, ShownWindow
-from sociarium.core.specs import OCCUPANTS, PlaneSpec, ViewSpec
+from sociarium.core.specs import OCCUPANTS, OF_PLAYERS, PlaneSpec, ViewSpec
 
 Sort = Literal["thing", "player", "solid", "light"]
 Box = tuple[int, int, int, int]  # the first row and column, and the last
@@ -18,7 +18,8 @@ class Sighting:
     """Something in view: what it is, on which cells of a row or a column, how far away, and who.
 
     `units` are how many lie there, where that is told; `heading` is where a player faces, in
-    quarter turns to the right of one's own heading; `plane` is what a mark is a mark of.
+    quarter turns to the right of one's own heading; `faces` is where by the compass, and `holds`
+    what is in its hands, where planes tell that; `plane` is what a mark is a mark of.
     """
 
     what: str
@@ -31,6 +32,8 @@ class Sighting:
     units: int = 0
     seat: int = -1
     heading: int = -1
+    faces: str = ""
+    holds: str = ""
     plane: str = ""
 
     @property
@@ -92,10 +95,10 @@ class SightingReader:
 
     def __init__(self, spec: ViewSpec) -> None:
         self.spec = spec
-        by_role = {role: [spec.planes[n] for n in spec.with_role(role)] for role in _ROLES}
-        self._occupant = next(iter(by_role["occupant"]), None)
-        self._seat = next(iter(by_role["seat"]), None)
-        self._others = [plane for plane in spec.planes if plane.role not in ("occupant", "seat")]
+        first = {plane.role: plane for plane in reversed(spec.planes)}
+        self._occupant, self._seat, self._facing, self._hands = map(first.get, OF_PLAYERS)
+        self._station = first.get("station")
+        self._others = [plane for plane in spec.planes if plane.role not in OF_PLAYERS]
         self._last: tuple[Percept | None, list[Sighting]] = (None, [])
 
     def read(self, percept: Percept) -> list[Sighting]:
@@ -135,6 +138,18 @@ class SightingReader:
             return None
         return str(view[self.spec.planes[grounds[0]].name][row][col])
 
+    def faces(self, view: Planes, row: int, col: int) -> str:
+        """Where whoever is there faces, by the compass; nothing where that is not told."""
+        return _told(self._facing, view, row, col)
+
+    def holds(self, view: Planes, row: int, col: int) -> str:
+        """What whoever is there holds; nothing where hands are empty or not told."""
+        return _told(self._hands, view, row, col)
+
+    def station(self, view: Planes, row: int, col: int) -> str:
+        """What can be done there, by the name of the place; nothing where there is none."""
+        return _told(self._station, view, row, col)
+
     @cached_property
     def solid(self) -> frozenset[str]:
         """What one cannot walk onto."""
@@ -162,7 +177,14 @@ class SightingReader:
                 cell = (row, col, row, col)
                 heading = OCCUPANTS.index(str(code)) - 2 if told else -1
                 yield Sighting(
-                    "", "player", *cell, _distance(home, *cell), seat=seat, heading=heading
+                    "",
+                    "player",
+                    *cell,
+                    _distance(home, *cell),
+                    seat=seat,
+                    heading=heading,
+                    faces=self.faces(view, row, col),
+                    holds=self.holds(view, row, col),
                 )
 
     def _things(
@@ -175,7 +197,7 @@ class SightingReader:
             left_out = plane.codes[: BARE + 1]
         else:
             left_out = plane.codes[:1]
-        unnamed = plane.role in ("mark", "group", "light")
+        unnamed = plane.role in ("mark", "group", "light", "contents", "work")
         runs: dict[object, list[Box]] = {}
         for row, line in enumerate(cells):
             for first, last, code in _runs(line, left_out):
@@ -198,7 +220,13 @@ class SightingReader:
                 )
 
 
-_ROLES = ("occupant", "seat")
+def _told(plane: PlaneSpec | None, view: Planes, row: int, col: int) -> str:
+    if plane is None:
+        return ""
+    code = str(view[plane.name][row][col])
+    return "" if code == plane.codes[0] else code
+
+
 _SORTS: dict[str, Sort] = {"light": "light"}
 
 

@@ -7,6 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from sociarium.views.colours import Colour
 
+DETAILED = 10  # cells of fewer pixels are drawn flat
 ENLARGED = 8  # a sprite is drawn this many times larger than it is shown
 
 Number = float | int

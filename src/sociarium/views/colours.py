@@ -1,6 +1,7 @@
 """Colours of seats, tiles and lights. Players are vivid, the ground is calm."""
 
 import colorsys
+import re
 import zlib
 
 Colour = tuple[int, int, int]
@@ -30,6 +31,8 @@ TILES: dict[str, Colour] = {
     "floor": (226, 221, 211),
     "wall": (134, 137, 152),
     "block": (142, 128, 118),
+    "counter": (188, 138, 92),
+    "kitchen floor": (233, 232, 224),
     "clean water": (104, 188, 220),
     "river": (82, 160, 208),
     "waste": (104, 108, 58),
@@ -64,6 +67,18 @@ GOODS: dict[str, Colour] = {
     "totem": (198, 52, 60),
     "berry": (190, 40, 116),
     "stew": (196, 122, 44),
+    "onion": (240, 188, 84),
+    "tomato": (224, 52, 42),
+    "dish": (246, 246, 242),
+}
+BROTHS: dict[str, Colour] = {
+    "onion": (236, 184, 66),
+    "tomato": (212, 52, 34),
+    "potato": (232, 212, 140),
+    "carrot": (240, 138, 44),
+    "leek": (156, 190, 92),
+    "broccoli": (92, 150, 70),
+    "cheese": (250, 208, 88),
 }
 LIGHTS: dict[str, Colour] = {
     "zap": (255, 166, 0),
@@ -97,9 +112,26 @@ def of_goods(name: str) -> Colour:
     """The colour that stands for goods."""
     if name in GOODS:
         return GOODS[name]
+    if broth := _of_soup(name):
+        return broth
     turn, tone = divmod(zlib.crc32(name.encode()), 3)
     saturation, value = ((0.55, 0.90), (0.75, 0.62), (0.28, 0.88))[tone]
     return from_hsv(turn % 359 / 359, saturation, value)
+
+
+def _of_soup(name: str) -> Colour | None:
+    """The mean colour of what a soup is made of, if it is a soup whose name tells that."""
+    made = re.findall(rf"(\d*) ?({'|'.join(BROTHS)})", name.lower()) if is_soup(name) else []
+    parts = [BROTHS[kind] for many, kind in made for _ in range(int(many or 1))]
+    if not parts:
+        return None
+    red, green, blue = (round(sum(band) / len(parts)) for band in zip(*parts, strict=True))
+    return red, green, blue
+
+
+def is_soup(name: str) -> bool:
+    """Whether goods of this name are a soup."""
+    return "soup" in name.lower()
 
 
 def of_light(name: str) -> Colour:

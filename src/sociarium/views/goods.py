@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from PIL import Image
 
-from sociarium.views import colours, things
+from sociarium.views import colours, foods, things
 from sociarium.views.brush import Brush, Number, Points
 from sociarium.views.colours import INK
 from sociarium.views.things import Painter
@@ -387,12 +387,18 @@ PAINTERS: dict[str, Painter] = {
     "precious token": things.gem((246, 190, 52)),
     "cooperate token": things.heart(colours.TILES["cooperate token"]),
     "defect token": things.blade(colours.TILES["defect token"]),
+    **foods.PAINTERS,
 }
 
 
 @lru_cache(maxsize=1024)
 def icon(name: str, size: int) -> Image.Image:
     """Goods on transparent ground."""
-    brush = Brush(size)
-    PAINTERS.get(name, crate(name))(brush)
+    brush, unknown = Brush(size), foods.soup if colours.is_soup(name) else crate
+    (PAINTERS.get(name) or unknown(name))(brush)
     return brush.finished()
+
+
+def has_look(name: str) -> bool:
+    """Whether somebody drew these goods."""
+    return name in PAINTERS or colours.is_soup(name)

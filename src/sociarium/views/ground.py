@@ -8,7 +8,8 @@ from jaxtyping import Bool, Float32, Int, UInt8
 from PIL import Image, ImageFilter
 
 from sociarium.views import colours, sprites
-from sociarium.views.sprites import DETAILED, VARIANTS
+from sociarium.views.brush import DETAILED
+from sociarium.views.sprites import VARIANTS
 
 REACH = 2  # cells: how far away a cell can change the picture
 PATCH = 0.13  # opacity of the shade that marks the cells of a region

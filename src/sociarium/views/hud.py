@@ -57,7 +57,8 @@ def framed(
     """
     width = max(board.width, NARROWEST)
     parts = [(row, 2 * GAP) for row in _wrapped(_facts(scene, scores, left), width, 2 * GAP)]
-    parts += [(row, GAP) for row in _wrapped(stations.panel(scene), width, GAP)]
+    if scene.shared and not scene.places:
+        parts.append(([stations.panel(scene.shared, width)], 0))
     parts += [([table], 0) for table in stock.tables(_lines(scene, scores, names, left), width)]
     chips = _chips(scene, scores, names, left) if _has_chips(scene) else []
     parts += [(row, GAP) for row in _wrapped(chips, width, GAP)]

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from PIL import Image, ImageDraw
 
 from sociarium.core.scene import Scene
-from sociarium.views import colours, goods, lying, people, sprites
+from sociarium.views import colours, goods, kitchen, lying, people, sprites
 from sociarium.views.lettering import BACK, QUIET, font, length, written
 
 ICON = 18
@@ -28,15 +28,25 @@ def signs_of(scene: Scene, greyed: bool = False) -> tuple[Sign, ...]:
 
     `greyed` says whether anybody leaves play in it. What has an owner stands there once.
     """
-    owned = dict.fromkeys(colours.owned(name)[0] for name in scene.tiles if name != "nothing")
+    drawn = [sprites.as_drawn(name, scene) for name in scene.tiles if name != "nothing"]
+    owned = dict.fromkeys(colours.owned(name)[0] for name in drawn)
     found = [Sign("tile", name) for name in owned]
     found += [Sign("beam", name) for name in scene.lights[1:]]
     held = dict.fromkeys(kind for holding in scene.holdings for kind in holding)
     found += [Sign("goods", name) for name in held if name not in owned]
-    found += [Sign("place", WORKSHOP)] * any(thing.sort == "place" for thing in scene.things)
+    found += [Sign("place", name) for name in _places(scene)]
     beasts = sorted({thing.name for thing in scene.things if thing.sort == "beast"})
     found += [Sign("beast", name) for name in beasts]
     return (*found, *[Sign("greyed", GREYED)] * greyed)
+
+
+def _places(scene: Scene) -> list[str]:
+    """Stations by their names, all other places as one; none where a card names each."""
+    names = [] if scene.places else [thing.name for thing in scene.things if thing.sort == "place"]
+    kinds = {kitchen.kind_of(name) for name in names}
+    told = [kind for kind in kitchen.STATIONS if kind in kinds]
+    told = [sign for kind in told for sign in (kind, *(kitchen.STATES if kind == "pot" else ()))]
+    return told + [WORKSHOP] * any(not kitchen.has_look(name) for name in names)
 
 
 @lru_cache(maxsize=512)
@@ -61,6 +71,8 @@ def _told(sign: Sign) -> str:
 def _icon(sign: Sign) -> Image.Image:
     if sign.sort == "goods":
         return goods.icon(sign.name, ICON)
+    if sign.sort == "place" and sign.name != WORKSHOP:
+        return kitchen.station(*kitchen.STATES.get(sign.name, (sign.name, "", None)), ICON)
     if sign.sort == "place":
         return lying.place_sprite("", "hammer", ICON, False)
     if sign.sort == "beast":

@@ -11,11 +11,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from sociarium.core.scene import Scene
-from sociarium.views import colours, goods
-from sociarium.views.brush import Brush, Number
+from sociarium.views import colours, goods, kitchen
+from sociarium.views.brush import DETAILED, Brush, Number
 from sociarium.views.colours import INK, PAPER, Colour
 from sociarium.views.lettering import font
-from sociarium.views.sprites import DETAILED
 from sociarium.views.things import Painter
 
 PLATE: Colour = (176, 196, 130)  # nearly as green as the grass, so that goods stand out
@@ -29,10 +28,15 @@ MANY = 99  # units, beyond which they are not counted
 
 @dataclass(frozen=True)
 class Lot:
-    """What is on one cell; `product` is what the place there makes."""
+    """What is on one cell; `product` is what the place there makes.
+
+    `inside` and `left` are what is in it, and for how many more steps it is at work.
+    """
 
     place: str | None = None
     product: str = ""
+    inside: str = ""
+    left: int | None = None
     goods: tuple[tuple[str, int], ...] = ()
     beast: str | None = None
 
@@ -46,7 +50,13 @@ def lots(scene: Scene) -> dict[tuple[int, int], Lot]:
         if thing.sort == "beast":
             found[where] = replace(lot, beast=thing.name)
         elif thing.sort == "place":
-            found[where] = replace(lot, place=thing.name, product=thing.makes)
+            found[where] = replace(
+                lot,
+                place=thing.name,
+                product=thing.makes,
+                inside=thing.inside,
+                left=thing.left,
+            )
         else:
             found[where] = replace(lot, goods=(*lot.goods, (thing.name, thing.units)))
     return found
@@ -72,8 +82,8 @@ def peep_out(image: Image.Image, lot: Lot, row: int, col: int, size: int) -> Non
         return
     left = max(0, round((col - 0.24) * size))
     if lot.goods:
-        heap, low = _heap(lot.goods, small), round((row + 1.24) * size) - small
-        image.paste(heap, (left, min(low, image.height - small)), heap)
+        sprite, low = heap(lot.goods, small), round((row + 1.24) * size) - small
+        image.paste(sprite, (left, min(low, image.height - small)), sprite)
     if lot.beast:
         beast = beast_sprite(lot.beast, small)
         image.paste(beast, (left, row * size), beast)
@@ -81,10 +91,12 @@ def peep_out(image: Image.Image, lot: Lot, row: int, col: int, size: int) -> Non
 
 def _layers(lot: Lot, size: int) -> list[Image.Image]:
     layers = []
-    if lot.place:
+    if lot.place and not kitchen.has_look(lot.place):
         layers.append(place_sprite(lot.place, lot.product, size, bool(lot.goods or lot.beast)))
+    if lot.place and (kitchen.has_look(lot.place) or lot.left is not None):
+        layers.append(kitchen.station(lot.place, lot.inside, lot.left, size))
     if lot.goods:
-        layers.append(_heap(lot.goods, size))
+        layers.append(heap(lot.goods, size))
     if lot.beast:
         layers.append(beast_sprite(lot.beast, size))
     return layers
@@ -123,22 +135,24 @@ def _engraved(name: str, makes: str, size: int) -> Image.Image:
 
 
 @lru_cache(maxsize=2048)
-def _heap(heap: tuple[tuple[str, int], ...], size: int) -> Image.Image:
+def heap(lies: tuple[tuple[str, int], ...], size: int) -> Image.Image:
     """Goods and how many; several kinds are shown smaller, side by side."""
     image = Image.new("RGBA", (size, size))
     if size < DETAILED:
         edge = max(1, size // 4)
-        fill = (*colours.of_goods(heap[-1][0]), 255)
-        ImageDraw.Draw(image).rectangle((edge, edge, size - 1 - edge, size - 1 - edge), fill=fill)
+        fill = colours.of_goods(lies[-1][0])
+        rim = PAPER if colours.is_soup(lies[-1][0]) else fill
+        box = (edge, edge, size - 1 - edge, size - 1 - edge)
+        ImageDraw.Draw(image).rectangle(box, (*fill, 255), (*rim, 255))
         return image
-    for (name, units), (left, top, share) in zip(heap, _spots(len(heap)), strict=False):
+    for (name, units), (left, top, share) in zip(lies, _spots(len(lies)), strict=False):
         wide, corner = round(size * share), (round(size * left), round(size * top))
         icon = goods.icon(name, wide)
         image.alpha_composite(_halo(icon), corner)
         image.alpha_composite(icon, corner)
         if units > 1 and wide >= COUNTED:
             _count(image, units, (corner[0] + wide, corner[1] + wide), round(7 + wide / 8))
-    if len(heap) > MOST_SHOWN:
+    if len(lies) > MOST_SHOWN:
         _write(image, "+", (size / 2, size / 2), round(6 + size / 6), "mm")
     return image
 

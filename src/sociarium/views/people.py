@@ -1,5 +1,6 @@
 """Players and beams, seen from above."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -8,17 +9,19 @@ from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
 from sociarium.views import colours
-from sociarium.views.brush import Brush
+from sociarium.views.brush import DETAILED, Brush
 from sociarium.views.colours import INK, PAPER
-from sociarium.views.sprites import DETAILED
 
 NUMBERED = 20  # bodies of at least this many pixels carry their seat number
 AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))  # x and y of one step, by heading
 
 
 @lru_cache(maxsize=1024)
-def body(seat: int, heading: int, size: int, me: bool = False) -> Image.Image:
-    """A player from above: a drop-shaped body whose beak and eyes point where it is heading."""
+def body(seat: int, heading: int, size: int, me: bool = False, cook: bool = False) -> Image.Image:
+    """A player from above: a drop-shaped body whose beak and eyes point where it is heading.
+
+    A cook wears a hat.
+    """
     if size < DETAILED:
         return _token(seat, heading, size, me)
     brush = Brush(size)
@@ -26,11 +29,13 @@ def body(seat: int, heading: int, size: int, me: bool = False) -> Image.Image:
         brush.disc(0.5, 0.5, 0.5, PAPER, 0.55)
     brush.oval(0.53, 0.62, 0.38, 0.36, INK, 0.30)
     upright = _facing_north(seat, size, me)
+    if cook:
+        upright.alpha_composite(_hat(size))
     turned = upright.rotate(-90 * heading) if heading else upright
     brush.image.alpha_composite(turned)
     image = brush.finished()
     if size >= NUMBERED:
-        _number(image, seat, heading)
+        _number(image, seat, heading, cook)
     return image
 
 
@@ -61,12 +66,25 @@ def _facing_north(seat: int, size: int, me: bool) -> Image.Image:
     return brush.image
 
 
-def _number(image: Image.Image, seat: int, heading: int) -> None:
+def _hat(size: int) -> Image.Image:
+    """A cook's white hat, puffed up in five folds."""
+    brush = Brush(size)
+    turns = [2 * math.pi * fold / 5 for fold in range(5)]
+    folds = [(0.5 + 0.09 * math.sin(turn), 0.67 - 0.09 * math.cos(turn)) for turn in turns]
+    for grown, colour in ((0.03, INK), (0.0, PAPER)):
+        for x, y in folds:
+            brush.disc(x, y, 0.10 + grown, colour)
+    return brush.image
+
+
+def _number(image: Image.Image, seat: int, heading: int, cook: bool) -> None:
+    """Writes a seat on a player's back, or on its hat."""
     size, label = image.width, str(seat) if seat >= 0 else "?"
-    font = ImageFont.load_default(size=size * (0.42 if len(label) == 1 else 0.34))
+    height, smaller = (0.34, 0.27) if cook else (0.42, 0.34)
+    font = ImageFont.load_default(size=size * (height if len(label) == 1 else smaller))
     dx, dy = AHEAD[heading]
     x, y = size * (0.5 - 0.17 * dx), size * (0.5 - 0.17 * dy)
-    fill = (*colours.readable_on(colours.of_seat(seat)), 255)
+    fill = (*colours.readable_on(PAPER if cook else colours.of_seat(seat)), 255)
     ImageDraw.Draw(image).text((round(x), round(y)), label, font=font, fill=fill, anchor="mm")
 
 

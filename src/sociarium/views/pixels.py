@@ -8,10 +8,21 @@ from jaxtyping import Bool
 from PIL import Image, ImageDraw
 
 from sociarium.core.scene import Body, Scene
-from sociarium.views import bonds, colours, ground, hud, legend, lying, people, sprites, stations
+from sociarium.views import (
+    bonds,
+    colours,
+    ground,
+    hud,
+    kitchen,
+    legend,
+    lying,
+    people,
+    sprites,
+    stations,
+)
+from sociarium.views.brush import DETAILED
 from sociarium.views.colours import INK, Colour
 from sociarium.views.lettering import font, number
-from sociarium.views.sprites import DETAILED
 
 LEAST = 4  # pixels a cell
 SMALL, LARGE = 14, 32  # pixels a cell where nobody says how many
@@ -79,24 +90,26 @@ def board(scene: Scene, size: int = 24) -> Image.Image:
     for code, light in enumerate(scene.lights):
         if code and (scene.lit == code).any():
             _shine(image, scene.lit == code, light, size)
+    cooks = kitchen.is_kitchen(scene)
     for player in sorted(scene.bodies, key=lambda body: body.row):
-        _place(image, player, size, player.seat == scene.me)
+        _place(image, player, size, player.seat == scene.me, cooks)
+    for player in scene.bodies:
+        stations.hold(image, player, player.col * size, player.row * size, size)
     for player in scene.bodies:
         if lot := lots.get((player.row, player.col)):
             lying.peep_out(image, lot, player.row, player.col, size)
     return image
 
 
-def _place(image: Image.Image, player: Body, size: int, me: bool) -> None:
+def _place(image: Image.Image, player: Body, size: int, me: bool, cook: bool) -> None:
     """Puts a player on its cell, a little larger than the cell and set back from its front."""
     large = size + 2 if size < DETAILED else round(size * TALL)
-    sprite = people.body(player.seat, player.heading, large, me)
+    sprite = people.body(player.seat, player.heading, large, me, cook)
     right, down = people.AHEAD[player.heading]
     x = player.col * size - (large - size) * (1 + right) // 2
     y = player.row * size - (large - size) * (1 + down) // 2
     inside = min(max(x, 0), image.width - large), min(max(y, 0), image.height - large)
     image.paste(sprite, inside, sprite)
-    stations.hold(image, player.holds, *inside, large)
 
 
 def _lay_things(image: Image.Image, ground: np.ndarray, names: tuple[str, ...], size: int) -> None:

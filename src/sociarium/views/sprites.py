@@ -13,12 +13,11 @@ import numpy as np
 from jaxtyping import UInt8
 
 from sociarium.core.scene import Scene
-from sociarium.views import colours, things
-from sociarium.views.brush import Brush
+from sociarium.views import colours, kitchen, things
+from sociarium.views.brush import DETAILED, Brush
 from sociarium.views.colours import INK, Colour
 
 VARIANTS = 8  # looks of a ground, from which each cell draws one
-DETAILED = 10  # cells of fewer pixels are drawn flat
 
 
 @dataclass(frozen=True)
@@ -239,6 +238,13 @@ _CLIFF = (
     Rim(0.16, INK, 0.22, drop=0.18),
     Rim(0.06, colours.darker(colours.TILES["block"], 0.66), 1.0),
 )
+_BOARD = (
+    Rim(0.06, INK, 0.22, drop=0.24),
+    Rim(0.045, (66, 40, 30), 1.0, drop=0.13),
+    Rim(0.01, (126, 82, 52), 1.0, drop=0.12),
+    Rim(0.045, (66, 40, 30), 1.0),
+    Rim(0.015, colours.lighter(colours.TILES["counter"], 0.38), 1.0),
+)
 _ROUND = 0.26  # where ground meets ground in the open
 _WANDERING = 0.16
 
@@ -248,8 +254,10 @@ GROUNDS: dict[str, Ground] = {
     "waste": Ground(waste, colours.TILES["waste"], 1, 0.0, _ROUND, 0.42, _SLICK),
     "sand": Ground(sand, colours.TILES["sand"], 2, 0.022, _ROUND, _WANDERING, _FOAM),
     "floor": Ground(floor, colours.TILES["floor"], height=3, chequer=0.025),
+    "kitchen floor": Ground(kitchen.kitchen_floor, colours.TILES["kitchen floor"], height=3),
     "grass": Ground(grass, colours.TILES["grass"], 4, 0.035, _ROUND, _WANDERING, _TURF),
     "orchard": Ground(orchard, colours.TILES["orchard"], 5, 0.04, _ROUND, _WANDERING, _TURF),
+    "counter": Ground(kitchen.counter, colours.TILES["counter"], 6, 0.0, 0.08, 0.0, _BOARD),
     "wall": Ground(wall, colours.TILES["wall"], height=7, roundness=0.08, rims=_SHADE),
     "block": Ground(block, colours.TILES["block"], 7, 0.0, 0.17, 0.22, _CLIFF),
     "nothing": Ground(nothing, colours.TILES["nothing"], height=8),
@@ -288,13 +296,13 @@ def thing(name: str) -> Sprite | None:
 def as_drawn(name: str, scene: Scene) -> str:
     """The name by which a tile is drawn: in a window, what is mine is that of a known seat.
 
-    So is what is theirs, if there is only one other.
+    So is what is theirs, if there is only one other. Where there are counters, floor is tiled.
     """
     if scene.me is not None and name.startswith(colours.MY):
         return f"{name.removeprefix(colours.MY)} of seat {scene.me}"
     if scene.me is not None and name.startswith(colours.THEIR) and scene.players == 2:
         return f"{name.removeprefix(colours.THEIR)} of seat {1 - scene.me}"
-    return name
+    return "kitchen floor" if name == "floor" and "counter" in scene.tiles else name
 
 
 def ground_under(name: str, known: tuple[str, ...]) -> str:

@@ -91,3 +91,11 @@ def _growth(cols: int, wraps: bool) -> Callable[..., Any]:
         return jax.lax.while_loop(unfinished, grow, (front, steps))[0]
 
     return grown
+
+
+def moved(mask: Bool[Array, "rows cols"], way: int) -> Bool[Array, "rows cols"]:
+    """Where the next cell toward a heading (an index of `actions.COMPASS`) is one of the mask."""
+    wide = jnp.pad(mask, 1)
+    rows, cols = mask.shape
+    down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[way]
+    return wide[1 + down : 1 + down + rows, 1 + right : 1 + right + cols]

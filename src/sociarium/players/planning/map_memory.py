@@ -21,7 +21,8 @@ from sociarium.players.planning.sight import Sight
 
 UNSEEN = 0  # the ground code of what was never seen
 NEVER = -1  # the step at which that was
-LASTING = ("goods", "station", "hazard", "mark")  # roles of what stays on a cell for a while
+# Roles of what stays on a cell for a while.
+LASTING = ("goods", "item", "station", "contents", "work", "hazard", "mark")
 ROAMING = "hazard"  # the role of what is known only while it is in sight
 
 

@@ -1,11 +1,13 @@
 """The skills there are: those for any world, and kinds of which worlds declare their own."""
 
+import abc
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from sociarium.core.actions import STAY, Actions, actions_by_object
+from sociarium.players.planning import floods
 from sociarium.players.planning.aiming import Beam, Tool
 from sociarium.players.planning.map_memory import UNSEEN
 from sociarium.players.planning.sight import Sight
@@ -310,6 +312,54 @@ class At(Walker):
             hopeless=there & ~able,
             deed=jnp.where(able, action, NONE),
             goal=lies,
+        )
+
+
+@dataclass(frozen=True)
+class Beside(Walker):
+    """Stands beside something solid, faces it, and acts; a world says which cells it is about.
+
+    It ends with the act. Whoever stands there before it is of any use waits.
+    """
+
+    verb: str = ""
+
+    def suits(self, setting: Setting) -> bool:
+        """Where there is one such action."""
+        return super().suits(setting) and len(actions_by_object(setting.actions, self.verb)) == 1
+
+    @abc.abstractmethod
+    def targets(self, setting: Setting, now: Situation) -> Bool[Array, "rows cols"]:
+        """The cells to stand beside."""
+
+    def ready(self, setting: Setting, now: Situation) -> Bool[Array, "rows cols"]:
+        """Those of them with which something can be done now: all, if not said otherwise."""
+        return self.targets(setting, now)
+
+    def able(self, setting: Setting, now: Situation) -> Bool[Array, ""]:
+        """Whether the player could do it if it stood there: if not said otherwise, it can."""
+        return jnp.bool_(True)
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand beside it, to face it, and to act."""
+        (action,) = actions_by_object(setting.actions, self.verb).values()
+        targets, ready = self.targets(setting, now), self.ready(setting, now)
+        here, memory = setting.map_tracker.here(now.memory), now.memory
+        assert setting.move_set is not None
+        sides = jnp.stack([(here & floods.moved(targets, way)).any() for way in range(4)])
+        useful = jnp.stack([(here & floods.moved(ready, way)).any() for way in range(4)])
+        best = jnp.where(useful.any(), useful, sides)
+        faces = best[memory.heading]
+        act = jnp.where(useful[memory.heading], action, STAY)
+        turn = setting.move_set.step(best, memory.heading, jnp.bool_(True), now.word)
+        acted = now.running.last == action
+        return setting.intent(
+            valid=self.able(setting, now) | acted,
+            done=acted,
+            hopeless=~targets.any(),
+            deed=jnp.where(sides.any(), jnp.where(faces, act, turn), NONE),
+            goal=setting.within(targets, 1) & ~setting.solid(memory),
+            shun=shunned(setting, now),
         )
 
 

@@ -1,0 +1,1 @@
+"""Kitchens: worlds of teamwork, in which everybody earns what is served."""
