@@ -34,8 +34,9 @@ from sociarium.cli import main as cli
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page, told
 from sociarium.cli.reproduce import standing
-from sociarium.core.facets import Board, Bounds, Cooperation, Crafting
+from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
+from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.evaluation import cards
 from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.policy_returns import PolicyReturns
@@ -84,7 +85,6 @@ def world_page(entry: Entry) -> str:
     """The Markdown page of one world."""
     env = sociarium.make(entry.id)
     facts = page(env, env.params())
-    rows, cols = env.facet(Board).shape
     view = facts["view"]
     planes = {
         name: f"{', '.join(codes[:8])}{', ...' if len(codes) > 8 else ''}"
@@ -98,7 +98,7 @@ def world_page(entry: Entry) -> str:
     sections = [
         f"# {entry.id}",
         f"{env.sheet.title}: {env.sheet.summary}. {env.players} players by default, "
-        f"a map of {rows} x {cols} cells. {entry.paper}.",
+        f"{_extent(env)}. {entry.paper}.",
         f"![{env.sheet.title}](../pictures/{entry.family}.png)",
         "## Rules",
         "\n".join(f"- **{number}** {rule}" for number, rule in env.sheet.rules.items()),
@@ -261,11 +261,22 @@ def _turns(env: Any) -> bool:
 
 
 def _moves(env: Any) -> str:
+    if env.has(Places):
+        return "from any place to any other"
     return "relative to the heading" if _turns(env) else "along the map"
+
+
+def _extent(env: Any) -> str:
+    if env.has(Places):
+        return f"{len(env.facet(Places).names)} places"
+    rows, cols = env.facet(Board).shape
+    return f"a map of {rows} x {cols} cells"
 
 
 def _window(env: Any) -> str:
     spec = env.view_spec
+    if env.has(Places):
+        return f"All {spec.cols} places, one column each."
     if env.facet(Board).window == "fixed":
         return f"The whole map of {spec.rows} x {spec.cols} cells, north up."
     row, col = spec.ego_origin
@@ -303,7 +314,25 @@ def overcooked() -> list[str]:
     ]
 
 
-KITCHENS = {"overcooked": overcooked}
+def cuisine() -> list[str]:
+    """The levels of Cuisine."""
+    levels = {
+        str(number): f"{', '.join(level.dishes)} ({', '.join(dict.fromkeys(level.tools))})"
+        for number, level in enumerate(LEVELS)
+    }
+    return [
+        "## Levels",
+        "Asked for as in `cuisine?level=7&players=4&interval=1`. `rules=compat` counts as the "
+        "published code does, `stream=published:0` (1, 2) has the orders of its evaluation.",
+        table("level", "dishes (tools)", levels),
+        "A team's score is completed / (completed + failed) orders, which leaves out those that "
+        "are open at the end; the gauges count all three. An idle team under the shipped rules and "
+        "streams fails as often as was published, on all levels and intervals "
+        "(`pytest -m slow tests/worlds/test_cuisine_rules.py`).",
+    ]
+
+
+KITCHENS = {"overcooked": overcooked, "cuisine": cuisine}
 
 
 def dilemma(entry: Entry) -> str:

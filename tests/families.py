@@ -17,6 +17,7 @@ FAMILIES = (
     "gift_refinement-v0",
     "pd_arena-v0",
     "overcooked-v0",
+    "cuisine-v0",
     "frontier_survival-v0",
 )
 WORLDS = tuple(entry.id for entry in catalogue.WORLDS)

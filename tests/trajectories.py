@@ -21,7 +21,7 @@ import sociarium
 from sociarium import catalogue
 from sociarium.core import random
 from sociarium.core.events import table
-from sociarium.core.facets import Board
+from sociarium.core.facets import ground_plan
 
 STORED = Path(__file__).parent / "trajectories.json"
 STEPS, LOOKED_AT = 200, 50
@@ -57,7 +57,7 @@ def trajectory_hash(env):
     actions, transition, legal, cells, own = played(env)
     world = getattr(env, "world", env)
     happened = {}
-    for row in table(transition.events, world.event_specs, world.facet(Board).shape[1]):
+    for row in table(transition.events, world.event_specs, ground_plan(world).shape[1]):
         told = (row.kind, row.actor, row.target, row.row, row.col, float(row.value))
         happened.setdefault(row.step, []).append(told)
     digest = hashlib.sha256()

@@ -78,6 +78,8 @@ ENGLISH: dict[str, Forms] = {
     "percept.own_rest": "Your numbers: {numbers}; all others are 0.",
     "percept.own_none": "Your numbers are all 0: {names}.",
     "percept.shared": "Everybody sees: {numbers}.",
+    "percept.shared_rest": "Everybody sees: {numbers}; nothing else.",
+    "percept.shared_none": "Of what everybody could see, there is nothing.",
     "percept.hidden": "It was revealed that {numbers}.",
     "percept.revealed": "{name} is {value}",
     "percept.blocked": "Next to you: {sides}.",

@@ -122,7 +122,7 @@ class PerceptRenderer:
         if percept.own:
             lines.append(self._numbers(percept.own))
         if percept.shared:
-            lines.append(say("percept.shared", numbers=self.listed(percept.shared)))
+            lines.append(self._common(percept.shared))
         if percept.hidden:
             told = [
                 say("percept.revealed", name=spoken(name), value=_number(value))
@@ -144,6 +144,15 @@ class PerceptRenderer:
                 self._say("percept.you_hold", what=spoken(holds) or self._say("percept.empty"))
             )
         return "".join(f" {text}" for text in told)
+
+    def _common(self, shared: Mapping[str, int | str]) -> str:
+        """What everybody sees; where many of the numbers are 0 or nothing, the others."""
+        told = {name: x for name, x in shared.items() if x not in (0, "nothing", "none")}
+        if len(shared) - len(told) <= FEW_ZEROS:
+            return self._say("percept.shared", numbers=self.listed(shared))
+        if not told:
+            return self._say("percept.shared_none")
+        return self._say("percept.shared_rest", numbers=self.listed(told))
 
     def _numbers(self, own: Mapping[str, int | str]) -> str:
         """One's own numbers, those that are not 0 by name."""

@@ -1,0 +1,226 @@
+"""What is cooked in CuisineWorld: tools, recipes, and the thirteen published levels."""
+
+import math
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sociarium.core.errors import BadArgument
+
+STORAGE, TABLE = "storage", "serving table"
+COOK_TIME = {  # steps from the activation to the product
+    "chopping board": 1,
+    "blender": 2,
+    "pan": 2,
+    "fryer": 2,
+    "mixer": 0,
+    "pot": 3,
+    "steamer": 3,
+    "oven": 3,
+}
+TAKEN_RAW = "chopping board"  # from which one can take back what is not yet cut
+ALPHAS = (1.0, 1.5, 2.0, 2.5, 3.0)  # of the intervals 1 to 5
+PATIENCE = 2.5  # lifetimes of an order, in unrounded intervals of its dish
+SHARE = 0.3  # of what a dish takes one cook, between two orders
+RAW = (
+    *("pork", "beef", "tuna", "salmon", "lamb", "chicken", "turkey", "egg", "duck", "lobster"),
+    *("pepperoni", "potato", "carrot", "onion", "lettuce", "tomato", "cucumber", "leek"),
+    *("broccoli", "flour", "rice", "pasta", "dough", "cheese", "seaweed sheet", "bread"),
+    "tortilla",
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a tool makes of several things."""
+
+    product: str
+    needs: tuple[str, ...]
+    tool: str
+
+    def __str__(self) -> str:
+        article = "an" if self.tool[0] in "aeiou" else "a"
+        return f"{self.product}: {' and '.join(self.needs)} in {article} {self.tool}"
+
+
+def _all() -> Iterable[Recipe]:
+    cut = lambda product, raw: Recipe(product, (raw,), "chopping board")  # noqa: E731
+    blend = lambda product, *raw: Recipe(product, raw, "blender")  # noqa: E731
+    mix = lambda product, *parts: Recipe(product, parts, "mixer")  # noqa: E731
+    for raw in ("potato", "lettuce", "tomato", "cucumber", "onion", "carrot"):
+        yield cut(f"{raw} slices", raw)
+    for fish in ("salmon", "tuna"):
+        yield cut(f"{fish} sashimi", fish)
+        yield mix(f"{fish} sushi", f"{fish} sashimi", "cooked rice")
+        yield mix(f"{fish} roll", f"{fish} sashimi", "cooked rice", "seaweed sheet")
+    yield mix("mixed sashimi", "salmon sashimi", "tuna sashimi")
+    for meat in ("salmon", "lamb", "lobster", "beef", "pork", "chicken", "turkey", "duck"):
+        yield blend(f"{meat} meatcake", meat, "flour")
+    for meat in ("beef", "pork", "salmon"):
+        yield blend(f"ground {meat}", meat)
+        yield Recipe(f"{meat} dumpling", (f"ground {meat}", "flour"), "steamer")
+    yield blend("tomato sauce", "tomato")
+    yield blend("raw mash", "potato slices")
+    yield blend("cake", "egg", "flour")
+    yield blend("mixed ground meat", "pork", "beef", "chicken")
+    yield Recipe("cooked rice", ("rice",), "pot")
+    yield Recipe("cooked pasta", ("pasta",), "pot")
+    yield Recipe("boiled lobster", ("potato", "lobster"), "pot")
+    for soup in (("potato", "carrot"), ("potato", "leek"), ("broccoli", "cheese")):
+        yield Recipe(f"onion {soup[0]} {soup[1]} soup", ("onion", *soup), "pot")
+    yield Recipe("fried tomato", ("tomato slices",), "pan")
+    for meat in ("pork", "beef", "chicken"):
+        yield Recipe(f"fried {meat}", (meat,), "pan")
+    for meat in ("pork", "beef"):
+        yield Recipe(f"fried ground {meat}", (f"ground {meat}",), "pan")
+        yield mix(f"{meat} pasta", "cooked pasta", f"fried ground {meat}")
+    yield mix("tomato pasta", "cooked pasta", "fried tomato")
+    yield mix("tomato salad", "tomato slices")
+    yield mix("lettuce salad", "lettuce slices")
+    yield mix("tomato lettuce salad", "tomato slices", "lettuce slices")
+    yield mix("tomato cucumber salad", "tomato slices", "cucumber slices")
+    yield mix("mixed salad", "tomato slices", "lettuce slices", "cucumber slices")
+    for name, top in (("pepperoni", "pepperoni"), ("hawaiian", "pork"), ("chicken", "chicken")):
+        yield Recipe(f"{name} pizza", ("tomato sauce", top, "cheese", "dough"), "oven")
+    yield mix("cheese burger", "cheese", "fried beef", "bread")
+    yield mix("max burger", "lettuce slices", "fried beef", "cheese", "bread")
+    yield mix("hopper burger", "tomato slices", "lettuce slices", "fried beef", "bread")
+    for meat in ("pork", "beef", "chicken"):
+        yield mix(f"{meat} burrito", f"fried {meat}", "cooked rice", "tortilla")
+    yield mix("potato salad", "potato slices", "egg")
+    yield Recipe("mashed potato", ("raw mash",), "steamer")
+    yield Recipe("french fries", ("potato slices",), "fryer")
+
+
+RECIPES: Mapping[str, Recipe] = {recipe.product: recipe for recipe in _all()}
+
+
+@dataclass(frozen=True)
+class Level:
+    """Dishes that are ordered, and the tools of a kitchen, in order."""
+
+    dishes: tuple[str, ...]
+    tools: tuple[str, ...]
+    cooks: int
+    recipes: Mapping[str, Recipe] = None  # type: ignore[assignment]
+
+    @property
+    def book(self) -> Mapping[str, Recipe]:
+        """Where its recipes are found."""
+        return RECIPES if self.recipes is None else self.recipes
+
+    @cached_property
+    def needed(self) -> tuple[Recipe, ...]:
+        """All recipes that its dishes take, whatever comes first before what it goes into."""
+        found: dict[str, Recipe] = {}
+
+        def visit(item: str) -> None:
+            if item in self.book and item not in found:
+                for part in self.book[item].needs:
+                    visit(part)
+                found[item] = self.book[item]
+
+        for dish in self.dishes:
+            visit(dish)
+        return tuple(found.values())
+
+    @cached_property
+    def raw(self) -> tuple[str, ...]:
+        """What its dishes are made of in the end."""
+        products = {recipe.product for recipe in self.needed}
+        parts = [part for recipe in self.needed for part in recipe.needs]
+        return tuple(dict.fromkeys(part for part in parts if part not in products))
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Tools that its recipes take and its kitchen has not."""
+        return tuple(
+            dict.fromkeys(recipe.tool for recipe in self.needed if recipe.tool not in self.tools)
+        )
+
+    def work(self, dish: str) -> int:
+        """About how many steps a dish takes one cook: three for each thing, and long cooking."""
+        things: set[str] = set()
+        waits = 0
+
+        def visit(item: str) -> None:
+            nonlocal waits
+            things.add(item)
+            if item in self.book:
+                waits += max(COOK_TIME[self.book[item].tool] - 1, 0)
+                for part in self.book[item].needs:
+                    visit(part)
+
+        visit(dish)
+        return 3 * len(things) + waits
+
+    def interval(self, alpha: float) -> int:
+        """Steps between two orders: as many as the longest dish asks for."""
+        return max(math.ceil(_exact(SHARE * alpha * self.work(dish))) for dish in self.dishes)
+
+    def patience(self, dish: str, alpha: float) -> int:
+        """Steps in which an order for this dish can be met."""
+        return math.ceil(_exact(PATIENCE * SHARE * alpha * self.work(dish)))
+
+
+def _exact(number: float) -> float:
+    """Without the last bits, which decide where a number should be whole."""
+    return round(number, 9)
+
+
+def _two(*tools: str) -> tuple[str, ...]:
+    return tuple(tool for tool in tools for _ in range(2))
+
+
+_BOARD = "chopping board"
+_BURRITOS = ("pork burrito", "beef burrito", "chicken burrito")
+_SUSHI = ("salmon sushi", "tuna sushi")
+LEVELS = (
+    Level(("salmon meatcake",), ("blender",), 2),
+    Level(("salmon meatcake", "lamb meatcake", "lobster meatcake"), _two("blender"), 2),
+    Level(("salmon sashimi", "tuna sashimi", "mixed sashimi"), _two(_BOARD, "mixer"), 2),
+    Level(_SUSHI, _two("pot", _BOARD, "mixer"), 3),
+    Level(
+        ("tomato salad", "tomato lettuce salad", "tomato cucumber salad", "lettuce salad"),
+        _two(_BOARD, "mixer"),
+        3,
+    ),
+    Level(
+        ("tomato pasta", "beef pasta", "pork pasta"),
+        _two("pan", "pot", "mixer", "blender", _BOARD),
+        3,
+    ),
+    Level(("pepperoni pizza", "hawaiian pizza", "chicken pizza"), _two("blender", "oven"), 4),
+    Level(
+        ("onion potato carrot soup", "onion potato leek soup", "onion broccoli cheese soup"),
+        _two("pot"),
+        4,
+    ),
+    Level(("pork dumpling", "beef dumpling", "salmon dumpling"), _two("steamer", "blender"), 4),
+    Level(("cheese burger", "max burger", "hopper burger"), _two("pan", "mixer", _BOARD), 4),
+    Level(_BURRITOS, _two("pan", "mixer", "pot"), 4),
+    Level((*_BURRITOS, *_SUSHI), _two("pan", "mixer", "pot", _BOARD), 4),
+    Level(
+        ("potato salad", "mashed potato", "french fries"),
+        _two("pan", "blender", "mixer", "steamer", _BOARD),
+        4,
+    ),
+)
+
+
+def published_orders(dishes: int, interval: int, horizon: int, episode: int) -> list[int]:
+    """The dishes that the published evaluation ordered in one of its episodes, by their numbers."""
+    draws = random.Random(0)
+    many = 1 + horizon // interval
+    for _ in range(episode):
+        for _ in range(many):
+            draws.choice(range(dishes))
+    return [draws.choice(range(dishes)) for _ in range(many)]
+
+
+def find_level(level: int) -> Level:
+    """One of the published levels."""
+    if not 0 <= level < len(LEVELS):
+        raise BadArgument(f"levels are 0 to {len(LEVELS) - 1}; given {level}")
+    return LEVELS[level]
