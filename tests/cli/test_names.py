@@ -13,6 +13,7 @@ from sociarium.cli.bench_train import BenchTrain
 from sociarium.cli.card import CardCommand
 from sociarium.cli.check import Check
 from sociarium.cli.contract_study import ContractStudyCommand
+from sociarium.cli.crossplay import Crossplay
 from sociarium.cli.dilemma import Dilemma
 from sociarium.cli.estimate import EstimateCommand
 from sociarium.cli.info import Info
@@ -40,6 +41,7 @@ TAKING_A_WORLD = {
     "match": MatchCommand,
     "estimate": functools.partial(EstimateCommand, seats="llm:fake"),
     "measure": Measure,
+    "crossplay": Crossplay,
     "info": Info,
     "check": Check,
     "bench": BenchCommand,

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sociarium
+from sociarium.core import random
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.learning import preferences
 from sociarium.learning.preferences import (
@@ -19,9 +21,11 @@ from sociarium.learning.preferences import (
     Mixed,
     Preference,
     Selfish,
+    Shaped,
     Svo,
     parse,
 )
+from sociarium.learning.rollout_worker import RolloutWorker
 
 RIGHT = math.pi / 2  # 90 degrees
 points = st.lists(st.integers(-8, 8).map(lambda n: n / 4), min_size=2, max_size=4)
@@ -188,6 +192,30 @@ def test_preferences_do_not_care_who_is_who(reward, random):
         close(utility(preference, np.array(reward)[order]), utility(preference, reward)[order])
 
 
+def test_the_shaped_want_more_for_what_they_do_until_that_has_faded():
+    did = {"potted": jnp.array([1, 0, 2]), "plated": jnp.array([0, 1, 0])}
+    reward = jnp.array([20.0, 20.0, 20.0])
+    stays = Shaped({"potted": 3.0, "plated": 5.0})
+    fades = Shaped({"potted": 3.0, "plated": 5.0}, until=0.5)
+    for preference, progress, left in ((stays, 0.9, 1.0), (fades, 0.25, 0.5), (fades, 0.5, 0.0)):
+        wanted, _ = preference.wants(reward, (), progress, did)
+        close(wanted, [20 + 3 * left, 20 + 5 * left, 20 + 6 * left])
+    mixed = parse("shaped:potted=3 selfish*2", 3)
+    assert mixed.reads == ("potted",)
+    close(mixed.wants(reward, mixed.begin(3), 0.0, did)[0], [23, 20, 20])
+
+
+def test_what_the_shaped_look_at_must_be_an_event_of_the_world():
+    worker = RolloutWorker(sociarium.make("overcooked"), 4)
+    params, preference = worker.env.params(), parse("shaped:potted=3,fried=1", 2)
+    rollout = jax.eval_shape(lambda: worker.begin(random.key(0), params, preference))
+    step = lambda rollout: worker.step(  # noqa: E731
+        rollout, jnp.zeros((4, 2), jnp.int32), rollout.minds, params, preference, jnp.float32(0)
+    )
+    with pytest.raises(UnknownName, match="fried"):
+        jax.eval_shape(step, rollout)
+
+
 def test_each_seat_of_a_mix_wants_its_own_kind_of_thing():
     mixed = parse("svo:90 selfish inequity:5,0.05 common svo:90", 5)
     reward = [1.0, 2.0, 0.0, -3.0, 5.0]
@@ -220,6 +248,7 @@ def test_a_mix_remembers_for_each_kind():
         "exchange:1..0.25,0.8",
         "inequity:5,0.05",
         "inequity:5,0.05,0.9",
+        "shaped:potted=3,plated=5,until=0.5",
         "svo:90*3 selfish*4",
         "selfish svo:90*2 selfish common*3",
     ],

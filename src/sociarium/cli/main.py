@@ -31,6 +31,7 @@ GROUPS = {
     },
     "Measure": {
         "measure": Command("Measure", "evaluate a line-up: welfare, equality (Gini), cooperation"),
+        "crossplay": Command("Crossplay", "everybody with everybody: a heatmap over partners"),
         "schelling": Command("Schelling", "a Schelling diagram: is it a social dilemma?"),
         "card": Command("CardCommand", "a world's baselines: random play and the best scripts"),
         "contract-study": Command("ContractStudyCommand", "what one contract changes"),
@@ -122,7 +123,7 @@ ELSEWHERE = {  # what people look for, and what it is called here
     "observe": "words",
     "baseline": "card",
     "baselines": "card",
-    "crossplay": "measure",
+    "tournament": "crossplay",
     "benchmark": "bench",
     "test": "check",
     "envs": "list",

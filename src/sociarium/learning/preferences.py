@@ -2,24 +2,29 @@
 
 A preference looks at the points of one step and may remember something of the steps before. It is
 written as a word, `selfish`, `common`, `svo:90`, `svo:45,0.2`, `exchange:1/n`, `exchange:1..1/n`,
-`inequity:5,0.05`, or as one word for each seat: `svo:90*3 selfish*4`. All its numbers are arrays,
-so a sweep is a `vmap`. Whoever plays alone wants its own points under every preference.
+`inequity:5,0.05`, `shaped:potted=3,plated=5`, or as one word for each seat: `svo:90*3 selfish*4`.
+All its numbers are arrays, so a sweep is a `vmap`. Whoever plays alone wants its own points under
+every preference but `shaped`, which adds some.
 """
 
 import abc
 import math
 import re
+from collections.abc import Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from sociarium.core.errors import BadArgument, UnknownName
 
 Points = Float[Array, " players"]
+Deeds = Mapping[str, Int[Array, " players"]]  # by event, how often each player did it
+NOTHING_DONE: Deeds = MappingProxyType({})
 Number = int | float | np.floating | Float[Array, ""]
 Memory = Any
 
@@ -29,6 +34,7 @@ FORMS = {
     "svo": "svo:angle[,weight[,quiet]], the angle in degrees, as in svo:45,0.2",
     "exchange": "exchange:s or exchange:start..s[,until], as in exchange:1..1/n",
     "inequity": "inequity:alpha,beta[,fading], as in inequity:5,0.05",
+    "shaped": "shaped:event=points,...[,until=share], as in shaped:potted=3,plated=5,until=0.5",
 }
 SUMMARIES = {
     "selfish": "one's own points",
@@ -36,6 +42,7 @@ SUMMARIES = {
     "svo": "own points less a penalty for leaving an angle between one's own and the others'",
     "exchange": "a share s of one's own points and 1 - s of the others' mean, perhaps moving",
     "inequity": "own points less envy (alpha) and guilt (beta) over what others have got lately",
+    "shaped": "own points and more for what one does, by events of the world, perhaps fading",
 }
 WEIGHT = 0.5  # of the angle, as in SocialJax's runs
 FADING = 0.99 * 0.95  # discount times lambda, those of the learner's own advantages
@@ -46,13 +53,23 @@ _WORD = re.compile(r"(?P<kind>[a-z]+)(:(?P<numbers>[^*\s]+))?(\*(?P<seats>[1-9]\
 class Preference(eqx.Module):
     """A wish: `begin` at the start of an episode, `wants` after every step of it."""
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The events it looks at: none, if not said otherwise."""
+        return ()
+
     def begin(self, players: int) -> Memory:
         """What is remembered before the first step: nothing, if not said otherwise."""
         return ()
 
     @abc.abstractmethod
-    def wants(self, reward: Points, memory: Memory, progress: Number) -> tuple[Points, Memory]:
-        """Everybody's utility if all have this preference; `progress` is the share of training."""
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
+        """Everybody's utility if all have this preference; `progress` is the share of training.
+
+        `did` tells how often each player did what the preference `reads`, in this step.
+        """
 
     @property
     @abc.abstractmethod
@@ -66,7 +83,9 @@ class Preference(eqx.Module):
 class Selfish(Preference):
     """One's own points."""
 
-    def wants(self, reward: Points, memory: Memory, progress: Number) -> tuple[Points, Memory]:
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
         """The points as they are."""
         return reward, memory
 
@@ -79,7 +98,9 @@ class Selfish(Preference):
 class Common(Preference):
     """The mean of everybody's points."""
 
-    def wants(self, reward: Points, memory: Memory, progress: Number) -> tuple[Points, Memory]:
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
         """The same for all."""
         return jnp.broadcast_to(reward.mean(), reward.shape), memory
 
@@ -106,7 +127,9 @@ class Svo(Preference):
         self.weight = jnp.float32(weight)
         self.quiet_penalty = quiet_penalty
 
-    def wants(self, reward: Points, memory: Memory, progress: Number) -> tuple[Points, Memory]:
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
         """Points minus weight times the distance in radians."""
         if len(reward) == 1:
             return reward, memory
@@ -148,7 +171,9 @@ class Exchange(Preference):
         gone = jnp.clip(jnp.float32(progress) / self.until, 0, 1)
         return jnp.where(gone < 1, self.start + (self.s - self.start) * gone, self.s)
 
-    def wants(self, reward: Points, memory: Memory, progress: Number) -> tuple[Points, Memory]:
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
         """Own and others' points by their shares; their sum over players is that of the points."""
         if len(reward) == 1:
             return reward, memory
@@ -183,7 +208,9 @@ class Inequity(Preference):
         """Nobody has got anything."""
         return jnp.zeros(players)
 
-    def wants(self, reward: Points, memory: Points, progress: Number) -> tuple[Points, Points]:
+    def wants(
+        self, reward: Points, memory: Points, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Points]:
         """Points less envy and guilt, each the mean over the others, and the smoothed points."""
         lately = self.fading * memory + reward
         envy, guilt = _gaps(lately)
@@ -198,22 +225,72 @@ class Inequity(Preference):
         return f"inequity:{_digits(self.alpha)},{_digits(self.beta)}{rest}"
 
 
+class Shaped(Preference):
+    """Points, and more of them for doing certain things: events by name, and what each is worth.
+
+    The extra fades in a straight line and is gone when `until`, a share of training, is done; it
+    stays where that is 0.
+    """
+
+    events: tuple[str, ...] = eqx.field(static=True)
+    worth: Float[Array, " events"]
+    until: Float[Array, ""]
+
+    def __init__(self, worth: Mapping[str, Number], until: Number = 0.0) -> None:
+        self.events = tuple(worth)
+        self.worth = jnp.array([float(points) for points in worth.values()], jnp.float32)
+        self.until = jnp.float32(until)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The events that are worth something."""
+        return self.events
+
+    def wants(
+        self, reward: Points, memory: Memory, progress: Number, did: Deeds = NOTHING_DONE
+    ) -> tuple[Points, Memory]:
+        """Points with the extra, as far as it has not faded."""
+        left = jnp.clip(1 - jnp.float32(progress) / jnp.maximum(self.until, 1e-9), 0, 1)
+        extra = sum(
+            (worth * did[name] for worth, name in zip(self.worth, self.events, strict=True)),
+            jnp.zeros_like(reward),
+        )
+        return reward + extra * jnp.where(self.until > 0, left, 1.0), memory
+
+    @property
+    def name(self) -> str:
+        """As in `shaped:potted=3,plated=5`, with `until=0.5` if it fades."""
+        words = [f"{n}={_digits(w)}" for n, w in zip(self.events, self.worth, strict=True)]
+        fades = [f"until={_digits(self.until)}"] if float(self.until) > 0 else []
+        return f"shaped:{','.join([*words, *fades])}"
+
+
 class Mixed(Preference):
     """Each seat its own: every kind looks at all points, every seat takes what its kind wants."""
 
     kinds: tuple[Preference, ...]
     seats: tuple[int, ...] = eqx.field(static=True)  # of each seat, the number of its kind
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What any of them looks at."""
+        return tuple(dict.fromkeys(name for kind in self.kinds for name in kind.reads))
+
     def begin(self, players: int) -> tuple[Memory, ...]:
         """What each kind remembers."""
         return tuple(kind.begin(players) for kind in self.kinds)
 
     def wants(
-        self, reward: Points, memory: tuple[Memory, ...], progress: Number
+        self,
+        reward: Points,
+        memory: tuple[Memory, ...],
+        progress: Number,
+        did: Deeds = NOTHING_DONE,
     ) -> tuple[Points, tuple[Memory, ...]]:
         """Everybody's utility by its seat."""
         wanted = [
-            kind.wants(reward, old, progress) for kind, old in zip(self.kinds, memory, strict=True)
+            kind.wants(reward, old, progress, did)
+            for kind, old in zip(self.kinds, memory, strict=True)
         ]
         utility = reward
         for number, (wish, _) in enumerate(wanted):
@@ -282,8 +359,27 @@ def _preference(kind: str, numbers: list[str], players: int) -> Preference:
             return Inequity(
                 number("alpha", alpha, 0), number("beta", beta, 0), number("fading", fading, 0, 1)
             )
+        case ["shaped", *words] if words:
+            return _shaped(words, number)
     given = f"{kind}:{','.join(numbers)}" if numbers else kind
     raise BadArgument(f"{given!r} is not a preference; write {FORMS[kind]}")
+
+
+def _shaped(words: list[str], number: Any) -> Shaped:
+    """What events are worth, out of `name=points` words."""
+    worth: dict[str, float] = {}
+    until = 0.0
+    for word in words:
+        name, told, points = word.partition("=")
+        if not told or not name or name in worth:
+            raise BadArgument(f"{word!r} is not an event and its points; write {FORMS['shaped']}")
+        if name == "until":
+            until = number("until", points, 0, 1)
+        else:
+            worth[name] = number(name, points, -1e6, 1e6)
+    if not worth:
+        raise BadArgument(f"shaped names no event; write {FORMS['shaped']}")
+    return Shaped(worth, until)
 
 
 def _shares(text: str, number: Any) -> tuple[float, ...]:

@@ -17,8 +17,8 @@ from sociarium.arena.seat_policies import Seating
 from sociarium.arena.seating import lineup
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.core.errors import BadArgument
-from sociarium.core.events import worth
+from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.events import counts, worth
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.learning.preferences import Preference
 from sociarium.mechanics.layout import merged
@@ -138,8 +138,13 @@ class RolloutWorker:
         stopped = (rollout.lanes.episode == 0) & (rollout.lanes.length + 1 >= rollout.cut_at)
         lanes, transition, view = self.lanes_env.step(rollout.lanes, actions, params, stopped)
         ended = transition.truncated | transition.terminated
-        wants = jax.vmap(preference.wants, (0, 0, None))
-        utility, preference_state = wants(transition.reward, rollout.preference_state, progress)
+        wants = jax.vmap(preference.wants, (0, 0, None, 0))
+        utility, preference_state = wants(
+            transition.reward,
+            rollout.preference_state,
+            progress,
+            self._deeds(transition, preference.reads),
+        )
         initial = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
         preference_state = merged(ended, initial, preference_state)
         outcome = StepOutcome(
@@ -159,6 +164,15 @@ class RolloutWorker:
             frozen=rollout.frozen,
             minds=self.frozen.renewed(minds, ended, _episode_keys(lanes), rollout.frozen),
         ), outcome
+
+    def _deeds(self, transition: LanesTransition, names: Sequence[str]) -> dict[str, Any]:
+        """How often each player did these things in a step, in every lane."""
+        specs = {spec.name: spec for spec in self.env.event_specs}
+        for name in names:
+            if name not in specs:
+                raise UnknownName(f"event of {self.env.id}", name, tuple(specs))
+        count = lambda spec: jax.vmap(lambda kind: counts(kind, spec, self.env.players))  # noqa: E731
+        return {name: count(specs[name])(transition.events[name]) for name in names}
 
     def _stats(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> EpisodeStats:
         spec = find_facet(self.env, Cooperation)

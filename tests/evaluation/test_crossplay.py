@@ -1,0 +1,54 @@
+"""Everybody with everybody."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sociarium
+from sociarium.cli.crossplay import Crossplay
+from sociarium.core.errors import BadArgument
+from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw
+
+
+@pytest.fixture(scope="module")
+def coins():
+    env = sociarium.make("coins")
+    env_params = ["script:cooperator", "script:defector", "script:idle"]
+    return crossplay(env, env_params, episodes=2)
+
+
+def test_a_row_is_the_focal_player_and_a_column_its_partner(coins):
+    """Who idles earns nothing beside a cooperator, and a defector takes its coins."""
+    assert coins.returns.shape == (3, 3, 2, 2)
+    idle, cooperator, defector = (
+        coins.names.index(f"script:{n}") for n in ("idle", "cooperator", "defector")
+    )
+    assert (coins.returns[idle, cooperator] == 0).all()
+    assert coins.table[idle][defector].mean < 0 < coins.table[defector][idle].mean
+    assert coins.by_seat[idle][defector][0].mean != 0
+
+
+def test_with_others_leaves_out_oneself():
+    returns = np.zeros((2, 2, 1, 4))
+    returns[0, 0], returns[0, 1] = 9.0, 1.0
+    found = PartnerReturns(("a", "b"), returns)
+    assert found.with_others[0].mean == 1.0 and found.table[0][0].mean == 9.0
+
+
+def test_a_heatmap_is_drawn_and_the_same_for_the_same_numbers(coins, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("a.png", "b.png"):
+        draw(coins, tmp_path / name, title="Coins")
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_a_roster_of_one_is_refused():
+    with pytest.raises(BadArgument, match="at least two"):
+        crossplay(sociarium.make("coins"), ["script:idle"])
+
+
+def test_the_command_prints_json(capsys):
+    Crossplay("coins", seats="script:idle script:random", episodes=1, json=True).run()
+    told = json.loads(capsys.readouterr().out)
+    assert told["roster"] == ["script:idle", "script:random"] and len(told["mean"]) == 2
