@@ -273,7 +273,7 @@ class MatchFolder(Recorder):
         file = self.path / TIMING
         for line in file.read_bytes().splitlines() if file.exists() else ():
             row = json.loads(line)
-            yield tuple(row["seats"]), row.get("usage", {})
+            yield tuple(row.get("seats", ())), row.get("usage", {})
 
     def forked(
         self,

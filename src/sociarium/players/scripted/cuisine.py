@@ -182,5 +182,5 @@ class Greedy(Script):
 
 SCRIPTS = {"greedy": Greedy}
 SKILLS = (
-    Deed("collect", "Take what is in the tool here, once it is done.", verb="take", waits=True),
+    Deed("take_out", "Take what is in the tool here, once it is done.", verb="take", waits=True),
 )
