@@ -135,7 +135,7 @@ def test_every_view_of_the_catalogue_fits(kind):
     assert {bool(spec.own) for spec in specs} == {True, False}
     for spec in specs:
         cells = jax.ShapeDtypeStruct((3, len(spec.planes), spec.rows, spec.cols), jnp.uint8)
-        own = jax.ShapeDtypeStruct((3, len(spec.own)), jnp.int16)
+        own = jax.ShapeDtypeStruct((3, len(spec.numbers)), jnp.int16)
         found = jax.eval_shape(partial(features, spec, kind), sociarium.key(0), cells, own)
         assert found.shape == (3, FEATURES) and found.dtype == jnp.float32
 
