@@ -113,14 +113,18 @@ def _shifted(
     return wide[margin + down : margin + down + rows, margin + right : margin + right + cols]
 
 
+def beside(cells: Bool[np.ndarray, "rows cols"]) -> Bool[np.ndarray, "rows cols"]:
+    """Cells with one of these to the north, east, south or west."""
+    wide = np.pad(cells, 1)
+    return wide[:-2, 1:-1] | wide[2:, 1:-1] | wide[1:-1, :-2] | wide[1:-1, 2:]
+
+
 def connected(free: Bool[np.ndarray, "rows cols"]) -> bool:
     """Whether one can walk from any free cell to any other."""
     reached = np.zeros_like(free)
     reached.flat[np.flatnonzero(free)[:1]] = True
     while True:
-        edge = np.pad(reached, 1)
-        near = edge[:-2, 1:-1] | edge[2:, 1:-1] | edge[1:-1, :-2] | edge[1:-1, 2:]
-        grown = reached | (near & free)
+        grown = reached | (beside(reached) & free)
         if (grown == reached).all():
             return bool((reached == free).all())
         reached = grown

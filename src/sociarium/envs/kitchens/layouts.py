@@ -3,7 +3,7 @@
 import numpy as np
 
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.mechanics.cartography import ATTEMPTS, NoRoom, connected
+from sociarium.mechanics.cartography import ATTEMPTS, NoRoom, beside, connected
 
 LEGEND = {
     "X": "counter",
@@ -90,7 +90,7 @@ def _sketched(rng: np.random.Generator, players: int) -> str:
     floor = glyphs == "."
     if floor.sum() < players + 3 or not connected(floor) or not _roomy(floor):
         raise NoRoom
-    sides = np.argwhere(_beside(floor) & ~floor)
+    sides = np.argwhere(beside(floor) & ~floor)
     stations = ["P", "O", "D", "S", *(glyph for glyph in "PO" if rng.integers(2))]
     if len(sides) < len(stations) + 1:
         raise NoRoom
@@ -100,12 +100,6 @@ def _sketched(rng: np.random.Generator, players: int) -> str:
     for seat, place in enumerate(cells[rng.permutation(len(cells))[: min(players, 9)]]):
         glyphs[tuple(place)] = str(seat + 1)
     return "\n".join("".join(row) for row in glyphs)
-
-
-def _beside(floor: np.ndarray) -> np.ndarray:
-    """Cells with floor to the north, east, south or west."""
-    wide = np.pad(floor, 1)
-    return wide[:-2, 1:-1] | wide[2:, 1:-1] | wide[1:-1, :-2] | wide[1:-1, 2:]
 
 
 def _roomy(floor: np.ndarray) -> bool:

@@ -103,12 +103,6 @@ class Level:
     dishes: tuple[str, ...]
     tools: tuple[str, ...]
     cooks: int
-    recipes: Mapping[str, Recipe] = None  # type: ignore[assignment]
-
-    @property
-    def book(self) -> Mapping[str, Recipe]:
-        """Where its recipes are found."""
-        return RECIPES if self.recipes is None else self.recipes
 
     @cached_property
     def needed(self) -> tuple[Recipe, ...]:
@@ -116,10 +110,10 @@ class Level:
         found: dict[str, Recipe] = {}
 
         def visit(item: str) -> None:
-            if item in self.book and item not in found:
-                for part in self.book[item].needs:
+            if item in RECIPES and item not in found:
+                for part in RECIPES[item].needs:
                     visit(part)
-                found[item] = self.book[item]
+                found[item] = RECIPES[item]
 
         for dish in self.dishes:
             visit(dish)
@@ -147,9 +141,9 @@ class Level:
         def visit(item: str) -> None:
             nonlocal waits
             things.add(item)
-            if item in self.book:
-                waits += max(COOK_TIME[self.book[item].tool] - 1, 0)
-                for part in self.book[item].needs:
+            if item in RECIPES:
+                waits += max(COOK_TIME[RECIPES[item].tool] - 1, 0)
+                for part in RECIPES[item].needs:
                     visit(part)
 
         visit(dish)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from sociarium.mechanics.bitsets import WORD
 from sociarium.mechanics.layout import lanes_last
+from sociarium.mechanics.terrain import STEPS
 
 
 def packed(mask: Bool[Array, "*shape cols"]) -> UInt32[Array, "*shape words"]:
@@ -97,5 +98,5 @@ def moved(mask: Bool[Array, "rows cols"], way: int) -> Bool[Array, "rows cols"]:
     """Where the next cell toward a heading (an index of `actions.COMPASS`) is one of the mask."""
     wide = jnp.pad(mask, 1)
     rows, cols = mask.shape
-    down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[way]
+    down, right = STEPS[way]
     return wide[1 + down : 1 + down + rows, 1 + right : 1 + right + cols]

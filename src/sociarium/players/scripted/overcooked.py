@@ -30,6 +30,7 @@ from sociarium.envs.kitchens.overcooked import (
     Overcooked,
 )
 from sociarium.mechanics import turning
+from sociarium.mechanics.cartography import beside
 from sociarium.players.planning import floods, paths
 from sociarium.players.planning.skill import Ask, Setting, Situation
 from sociarium.players.planning.skills import Beside, chosen
@@ -240,7 +241,7 @@ class Cook(Script):
         self.shape = env.view_spec.rows, env.view_spec.cols
         self.floor = ~env.terrain.wall
         self.rooms = _rooms(self.floor)
-        self.reach = np.stack([_beside(room) for room in self.rooms])
+        self.reach = np.stack([beside(room) for room in self.rooms])
         self.joint = self.reach.sum(0) > 1  # counters between two rooms
 
     def decide(
@@ -402,19 +403,13 @@ def _beside_mask(mask: Mask) -> Mask:
     return jnp.stack([floods.moved(mask, way) for way in range(4)]).any(0)
 
 
-def _beside(mask: np.ndarray) -> np.ndarray:
-    """The same, of a plan."""
-    wide = np.pad(mask, 1)
-    return wide[:-2, 1:-1] | wide[2:, 1:-1] | wide[1:-1, :-2] | wide[1:-1, 2:]
-
-
 def _rooms(floor: np.ndarray) -> np.ndarray:
     """The parts of the floor that hang together, as masks."""
     rooms, left = [], floor.copy()
     while left.any():
         room = np.zeros_like(floor)
         room.flat[np.flatnonzero(left)[0]] = True
-        while (grown := (room | _beside(room)) & floor).sum() > room.sum():
+        while (grown := (room | beside(room)) & floor).sum() > room.sum():
             room = grown
         rooms.append(room)
         left &= ~room
