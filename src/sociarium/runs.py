@@ -24,8 +24,8 @@ from sociarium.evaluation.measures import Measures, evaluate
 from sociarium.learning import presets
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.progress import training_progress
+from sociarium.learning.run_summary import seats_beside_learners
 from sociarium.learning.training import Plan, plan_of, train_into
-from sociarium.players import roster
 from sociarium.players.policy import Policy, QPolicy, load_policy
 from sociarium.views.film import Film
 
@@ -71,7 +71,7 @@ class Run:
 
     def seats(self, seed: int | None = None) -> list[str | Chair]:
         """The players as they sat in training: the learned policy, and the others it met."""
-        others: list[str | Chair] = list(roster.parse(self.plan.others))
+        others: list[str | Chair] = [*seats_beside_learners(self.plan, self.env.players)]
         learners = self.env.players - len(others)
         if read_manifest(self.folder)["config"]["hyperparameters"]["shared"]:
             return [self.policy(seed=seed)] * learners + others
@@ -123,6 +123,9 @@ def train(
     preference: str = "",
     seeds: int | Sequence[int] = 1,
     others: str = "",
+    partners: str = "",
+    learners: int = 1,
+    snapshots: int = 0,
     curriculum: str = "",
     folder: str | Path | None = None,
     resume: bool = False,
@@ -139,9 +142,12 @@ def train(
     `algorithm` is ippo, mappo, mappo-state, mappo-actions, recppo, rainbow or vdn; `env` is an
     environment or a catalogue name. `steps` are of the environment, for each of the `seeds` (a
     number of them, or which). `settings` are the algorithm's own, such as `learning_rate` or
-    `lanes`. Without a `folder` the run lives as long as the program; with one it can be gone on
-    with (`resume=True`) and seated as `policy:FOLDER`. Training stops at its end or after so many
-    `seconds`. `show` forces a progress bar, or none.
+    `lanes`. `others` are frozen players in the last seats; of `partners` one is drawn for every
+    seat of every episode, but for `learners` seats, anywhere, that learn; so many `snapshots` of
+    the policies are kept on the way, for a `population:FOLDER` of partners. Without a `folder` the
+    run lives as long as the program; with one it can be gone on with (`resume=True`) and seated as
+    `policy:FOLDER`. Training stops at its end or after so many `seconds`. `show` forces a progress
+    bar, or none.
     """
     world = env if isinstance(env, str) else env.id or type(env).__name__
     made = catalogue.make(env) if isinstance(env, str) else env
@@ -154,6 +160,9 @@ def train(
         seeds=tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds),
         players=made.players,
         others=others,
+        partners=partners,
+        learners=learners,
+        snapshots=snapshots,
         curriculum=curriculum,
         settings=settings,
     )

@@ -32,7 +32,8 @@ def small(algorithm: str = "ippo", updates: int = 6, **changes: Any) -> Plan:
 
 def one_update(file: Path, devices: int) -> None:
     """Leaves what an update on so many devices makes of the weights, and what it reports."""
-    training = Training(small(settings={"lanes": 8}), devices=jax.devices()[:devices])
+    plan = small(settings={"lanes": 8}, partners="script:cooperator script:defector random")
+    training = Training(plan, devices=jax.devices()[:devices])
     assert training.learner_batch.mesh.size == devices
     learners, report = training.learner_batch.update(training.learners)
     leaves = jax.tree.leaves((learners.weights, learners.opt_state, report))

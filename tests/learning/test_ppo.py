@@ -9,6 +9,7 @@ from sociarium import catalogue
 from sociarium.core import random
 from sociarium.learning import preferences
 from sociarium.learning.learner_batch import LearnerBatch
+from sociarium.learning.partners import Partners
 from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.networks.actor_critic import NetworkConfig
 from sociarium.players import roster
@@ -170,7 +171,7 @@ def test_learners_step_beside_frozen_others_in_a_real_world():
     config = PpoConfig(
         **SMALL, network=NetworkConfig(critic_sees="state+others_actions", shared=False, core="gru")
     )
-    trainer = PpoTrainer(env, config, others=roster.parse("random"))
+    trainer = PpoTrainer(env, config, partners=Partners(roster.parse("random")))
     wish = preferences.parse("selfish", 3)
     learner = jax.jit(trainer.begin)(random.key(0), config, wish)
     learner, report = jax.jit(trainer.update)(learner, config, wish)

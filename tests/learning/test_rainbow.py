@@ -14,6 +14,7 @@ from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
 from sociarium.learning import checkpoints
 from sociarium.learning.learner_batch import LearnerBatch
+from sociarium.learning.partners import Partners
 from sociarium.learning.preferences import parse
 from sociarium.learning.rainbow import (
     RainbowConfig,
@@ -244,7 +245,7 @@ def test_every_preference_with_any_sharing_and_mixing(mixing, shared):
 def test_a_cohort_learns_as_its_members_do_alone_among_frozen_players():
     env, chairs = Echo(3), roster.parse("random")
     config = [RainbowConfig(**TINY, atoms=5, learning_rate=rate) for rate in (1e-3, 1e-2)]
-    run = training(config[1], env, others=chairs)
+    run = training(config[1], env, partners=Partners(chairs))
     keys = [sociarium.key(0), sociarium.key(1)]
     learner_batch = LearnerBatch(run.trainer, keys, config, [parse("selfish", 3)] * 2)
     learners, report = after(learner_batch, learner_batch.begin(), 2)

@@ -11,6 +11,7 @@ from sociarium.arena.rollout import rollout
 from sociarium.core import random
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences, rollout_worker
+from sociarium.learning.partners import Partners
 from sociarium.learning.rollout_worker import RolloutWorker
 from sociarium.players import roster
 from sociarium.players.roster import Seat
@@ -61,7 +62,8 @@ def practised(env, lanes, others, steps, wish="selfish", chosen=None, seed=0):
     The learners do what is `chosen` for each step, or stay.
     """
     params = env.params(horizon=HORIZON)
-    rollout = RolloutWorker(env, lanes, others)
+    partners = others if isinstance(others, Partners) else Partners(others)
+    rollout = RolloutWorker(env, lanes, partners)
     preference = preferences.parse(wish, env.players)
     if chosen is None:
         chosen = np.zeros((steps, lanes, rollout.learners), np.int32)
@@ -176,7 +178,7 @@ def test_wishes_start_over_where_an_episode_ends():
 
 def test_every_learner_and_step_has_a_word_of_its_own():
     env = Echo(players=3)
-    rollout, params = RolloutWorker(env, 4, roster.parse("idle")), env.params()
+    rollout, params = RolloutWorker(env, 4, Partners(roster.parse("idle"))), env.params()
 
     @jax.jit
     def bits(key):
@@ -191,4 +193,103 @@ def test_every_learner_and_step_has_a_word_of_its_own():
 def test_others_must_leave_a_seat():
     for others in (2, 3):
         with pytest.raises(BadArgument, match=f"{others} others leave no seat"):
-            RolloutWorker(sociarium.make("coins"), 2, (Seat("idle"),) * others)
+            RolloutWorker(sociarium.make("coins"), 2, Partners((Seat("idle"),) * others))
+
+
+class Weighed(eqx.Module):
+    """Plays one action for ever, and says by its weights which; remembers how long it has lived."""
+
+    weight: jax.Array
+
+    def begin(self, key):
+        return jnp.int32(0)
+
+    def act(self, key, view, legal, memory):
+        return (self.weight.astype(jnp.int32) + memory) % 4, memory + 1
+
+
+def drawn(env, lanes, steps, learners=1, pool="a b c", seed=5):
+    """Everything of some episodes whose partners have weights 0, 1, 2 and count their steps."""
+    partners = Partners(
+        pool=roster.parse(" ".join(f"script:{name}" for name in pool.split())), learners=learners
+    )
+    return practised(env, lanes, partners, steps, seed=seed)
+
+
+def at(seats, t, lane):
+    """Who sat where in a lane at a time."""
+    return jax.tree.map(lambda x: x[t, lane], seats)
+
+
+@pytest.fixture
+def weighed(monkeypatch):
+    names = {"a": 0.0, "b": 1.0, "c": 2.0}
+    monkeypatch.setattr(roster, "player", lambda seat, env: Weighed(jnp.float32(names[seat.ref])))
+
+
+def test_partners_and_seats_are_drawn_anew_in_every_lane_and_episode(weighed):
+    env, lanes, steps = Echo(players=3), 40, 4 * HORIZON
+    _, (actions, episode, _, outcome) = drawn(env, lanes, steps)
+    seats = outcome.seats
+    met = set()
+    for lane in range(lanes):
+        for number in range(3):
+            mine = np.flatnonzero(episode[:, lane] == number)
+            if len(mine) == 0:
+                continue
+            first = at(seats, mine[0], lane)
+            for age, t in enumerate(mine):
+                now = at(seats, t, lane)
+                assert all((x == y).all() for x, y in zip(now, first, strict=True))
+                wanted = np.zeros(3, int)
+                wanted[first.others] = (first.who + age) % 4
+                np.testing.assert_array_equal(actions[t, lane], wanted)
+            assert sorted([*first.learners, *first.others]) == [0, 1, 2]
+            met.add((int(first.learners[0]), *map(int, first.who)))
+    assert len(met) == 27  # every seat for the learner, and every two partners of three
+
+
+def test_who_is_drawn_depends_on_the_lane_alone(weighed):
+    env = Echo(players=3)
+    few, many = (drawn(env, lanes, HORIZON)[1][3].seats for lanes in (3, 50))
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_array_equal(one, other[:, :3])
+
+
+def test_returns_of_learners_come_first_wherever_they_sit(weighed):
+    """A learner that stays is right by chance, and its partner of weight 1 in other steps."""
+    env, lanes = Echo(players=2), 32
+    _, (_, episode, _, outcome) = drawn(env, lanes, 3 * HORIZON, pool="a")
+    whole = (outcome.truncated & (episode > 0)).any(1)
+    assert len(np.unique(outcome.seats.learners)) == 2 and whole.any()
+    points = np.zeros((lanes, 1))
+    total = 0.0
+    for t in range(3 * HORIZON):
+        points += outcome.utility[t]
+        over = outcome.truncated[t]
+        total += points[over & (episode[t] > 0)].sum()
+        points[over] = 0
+    assert total == pytest.approx(float(outcome.stats.returns[:, 0].sum()))
+
+
+def test_scripts_of_a_pool_play_as_in_the_arena(monkeypatch):
+    monkeypatch.setattr(rollout_worker, "PHASES", 1)
+    env, lanes = Echo(players=3), 6
+    partners = Partners(pool=roster.parse("random idle"))
+    _, (actions, _, _, outcome) = practised(env, lanes, partners, HORIZON, seed=5)
+    params = env.params(horizon=HORIZON)
+    for lane in range(lanes):
+        seats = at(outcome.seats, 0, lane)
+        names = np.full(3, "idle", object)
+        names[seats.others] = np.array(["random", "idle"], object)[seats.who]
+        alone = rollout(env, " ".join(names), seed=5, lane=lane, params=params)
+        np.testing.assert_array_equal(actions[:, lane], alone.actions)
+
+
+def test_a_pool_leaves_seats_to_learn_and_others_are_not_drawn_too():
+    env = sociarium.make("coins")
+    pool = roster.parse("idle")
+    with pytest.raises(BadArgument, match="1 to 1 of 2 seats learn; given 2"):
+        RolloutWorker(env, 2, Partners(pool=pool, learners=2))
+    with pytest.raises(BadArgument, match="give one of the two"):
+        RolloutWorker(env, 2, Partners(pool, pool))

@@ -190,7 +190,7 @@ def test_frozen_policies_sit_beside_learners(plain, coins):
     trainer = training.learner_batch.trainer
     worker, params = trainer.worker, trainer.params
     stored = load_policy(plain, coins, seed=20)
-    frozen = [x[0] for x in jax.tree.leaves(worker.seating.arrays)]
+    frozen = [x[0] for x in jax.tree.leaves(worker.sampler.arrays)]
     weights = [frozen, *map(jax.tree.leaves, (stored, load_policy(plain, coins, seed=3)))]
     assert all(np.array_equal(a, b) for a, b in zip(*weights[:2], strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(*weights[1:], strict=True))

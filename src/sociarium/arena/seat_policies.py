@@ -184,6 +184,23 @@ class Roster:
         """The structure of each player."""
         return tuple(map(PlayerStructure.of, self.players))
 
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Of each structure, the numbers of its players."""
+        return tuple(
+            tuple(n for n, mine in enumerate(self.of) if mine == structure)
+            for structure in self.structures
+        )
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """Of each structure, the arrays of its players, stacked."""
+        every = [eqx.filter(player, eqx.is_array) for player in self.players]
+        return tuple(
+            jax.tree.map(lambda *x: jnp.stack(x), *(every[n] for n in members))
+            for members in self.members
+        )
+
     def seated(
         self, who: Int[np.ndarray, "lanes seats"], devices: int = 1
     ) -> tuple[SeatPolicies, Seating]:
@@ -194,11 +211,8 @@ class Roster:
         """
         seats, parts = who.shape[1], np.reshape(who, (devices, -1))
         sole = len(self.players) == 1 and bool((who == 0).all())
-        arrays, chairs, owners = [], [], []
-        for structure in self.structures:
-            members = [n for n, mine in enumerate(self.of) if mine == structure]
-            each = [eqx.filter(self.players[n], eqx.is_array) for n in members]
-            arrays.append(jax.tree.map(lambda *x: jnp.stack(x), *each))
+        chairs, owners = [], []
+        for structure, members in zip(self.structures, self.members, strict=True):
             blocks = [_blocks(part, members, structure) for part in parts]
             most = max(len(owner) for _, owner in blocks)
             chairs.append(
@@ -206,7 +220,7 @@ class Roster:
             )
             owners.append(np.concatenate([_filled(owner, most, 0) for _, owner in blocks]))
         policies = SeatPolicies(self.structures, seats, sole)
-        return policies, Seating(tuple(arrays), tuple(chairs), tuple(owners))
+        return policies, Seating(self.arrays, tuple(chairs), tuple(owners))
 
     def seated_anywhere(self, who: Int[np.ndarray, " seats"]) -> tuple[SeatPolicies, Seating]:
         """These players in one lane, so that any of them could sit in any seat.
@@ -215,11 +229,8 @@ class Roster:
         memory is: the programs of one line-up play all others of the same players.
         """
         seats, blocks = len(who), -(-len(who) // BLOCK)
-        arrays, chairs, owners = [], [], []
-        for structure in self.structures:
-            members = [n for n, mine in enumerate(self.of) if mine == structure]
-            each = [eqx.filter(self.players[n], eqx.is_array) for n in members]
-            arrays.append(jax.tree.map(lambda *x: jnp.stack(x), *each))
+        chairs, owners = [], []
+        for structure, members in zip(self.structures, self.members, strict=True):
             if not structure.shapes:
                 mine = np.isin(who, members)
                 chairs.append(np.where(mine, np.arange(seats), seats).astype(np.int32))
@@ -231,7 +242,28 @@ class Roster:
             chairs.append(rows.reshape(-1, BLOCK).astype(np.int32))
             owners.append(np.repeat(np.arange(len(members), dtype=np.int32), blocks))
         policies = SeatPolicies(self.structures, seats)
-        return policies, Seating(tuple(arrays), tuple(chairs), tuple(owners))
+        return policies, Seating(self.arrays, tuple(chairs), tuple(owners))
+
+
+def rows_of_chairs(
+    structure: PlayerStructure,
+    members: Sequence[int],
+    chairs: Int[Array, " chairs"],
+    who: Int[Array, " chairs"],
+    nobody: int,
+) -> tuple[Int[Array, "..."], Int[Array, " rows"]]:
+    """As `_blocks`, of chairs whose players are known only when the program runs."""
+    mine = who[None] == jnp.asarray(members)[:, None]
+    if not structure.shapes:
+        return jnp.where(mine.any(0), chairs, nobody), jnp.zeros(len(chairs), jnp.int32)
+    most = -(-len(chairs) // BLOCK) + (len(members) if len(members) > 1 else 0)
+    blocks = -(-mine.sum(1) // BLOCK)
+    last = jnp.cumsum(blocks)
+    place = (last - blocks)[:, None] * BLOCK + jnp.cumsum(mine, 1) - 1
+    place = jnp.where(mine, place, most * BLOCK).min(0)
+    rows = jnp.full(most * BLOCK, nobody).at[place].set(chairs, mode="drop")
+    owner = jnp.searchsorted(last, jnp.arange(most), side="right")
+    return rows.reshape(most, BLOCK), jnp.minimum(owner, len(members) - 1).astype(jnp.int32)
 
 
 def _filled(rows: Int[np.ndarray, "rows ..."], most: int, nobody: int) -> np.ndarray:

@@ -22,7 +22,8 @@ from sociarium.learning import checkpoints, preferences, presets
 from sociarium.learning.folder import CHECKPOINTS, EVENTS, METRICS
 from sociarium.learning.progress import training_progress
 from sociarium.learning.run_summary import latest_step, run_summary, seats_of_run
-from sociarium.learning.training import WEIGHTS, Plan, TrainingProgress, plan_of, train_into
+from sociarium.learning.training import Plan, TrainingProgress, plan_of, train_into
+from sociarium.players.policy import SNAPSHOTS, WEIGHTS
 
 FILM = "result.gif"
 _ALGORITHMS = "\n".join(
@@ -63,6 +64,9 @@ class Train:
     seed: int = 0  # the first of them
     players: int | None = None  # how many, instead of the default
     others: str = ""  # frozen players in the last seats, e.g. "script:defector*3"
+    partners: str = ""  # frozen players to draw from for each episode, e.g. "population:runs/a"
+    learners: int = 1  # seats, drawn by lot, that learn beside such partners
+    snapshots: int = 0  # how many policies to keep on the way, for populations
     curriculum: str = ""  # numbers of the rules over training, e.g. contract (see docs/training.md)
     settings: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]],
@@ -130,6 +134,9 @@ class Train:
             seeds=tuple(range(self.seed, self.seed + self.seeds)),
             players=self.players,
             others=self.others,
+            partners=self.partners,
+            learners=self.learners,
+            snapshots=self.snapshots,
             curriculum=self.curriculum,
             settings=presets.parse_settings(self.algorithm, words),
         )
@@ -239,7 +246,7 @@ def _show(plan: Plan, folder: Path, seats: str, row: dict[str, Any]) -> None:
     console.print(f"\n{plan.algorithm} in {plan.world}, {plan.preference}, {row['steps']:,} steps")
     console.print("means over the last tenth of the training\n", style="dim")
     console.print(table, highlight=False)
-    parts = (MANIFEST, METRICS, CHECKPOINTS, WEIGHTS, EVENTS, FILM)
+    parts = (MANIFEST, METRICS, CHECKPOINTS, WEIGHTS, SNAPSHOTS, EVENTS, FILM)
     there = [name for name in parts if (folder / name).exists()]
     console.print(f"\n{folder} has {', '.join(there)}.", highlight=False, soft_wrap=True)
     players = f" --players {plan.players}" if plan.players and " " not in seats else ""

@@ -20,6 +20,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.learning import preferences, presets
 from sociarium.learning.learner_batch import LearnerBatch
+from sociarium.learning.partners import Partners
 from sociarium.learning.ppo import PpoConfig, PpoTrainer
 from sociarium.players import roster
 from sociarium.views.progress import OnProgress, silent
@@ -69,7 +70,9 @@ def best_responses(
     members = [(discount, seed) for discount in discounts for seed in seeds]
     local = jax.local_devices()
     devices = local if config.lanes % len(local) == 0 else local[:1]
-    trainer = PpoTrainer(env, config, params=params, others=chairs, devices=len(devices))
+    trainer = PpoTrainer(
+        env, config, params=params, partners=Partners(chairs), devices=len(devices)
+    )
     learner_batch = LearnerBatch(
         trainer,
         [random.key(seed) for _, seed in members],

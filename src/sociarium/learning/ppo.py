@@ -5,7 +5,6 @@ recurrent PPO in the network's core, parameter sharing in a leading seat axis of
 are one more leading axis. Lanes (parallel environments) are spread over the devices.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.learning.curriculum import Curriculum
+from sociarium.learning.partners import ALONE, Partners, SeatDraw
 from sociarium.learning.preferences import Preference
 from sociarium.learning.returns import gae
 from sociarium.learning.rollout_worker import (
@@ -35,7 +35,6 @@ from sociarium.networks.actor_critic import (
     sample_actions,
 )
 from sociarium.networks.critics import CriticInput, state_features
-from sociarium.players.roster import Seat
 
 WEIGHTS, FIT, LANES = 0, 1, 2  # streams of a learner's key
 
@@ -49,6 +48,7 @@ class PpoConfig(eqx.Module):
     entropy_coef: Float[Array, ""] = hyperparameter(0.01)  # weight of the entropy bonus
     value_coef: Float[Array, ""] = hyperparameter(0.5)  # weight of the critic's error
     learning_rate: Float[Array, ""] = hyperparameter(5e-4)
+    reward_scale: Float[Array, ""] = hyperparameter(1.0)  # utility is learned in this measure
     updates: Float[Array, ""] = hyperparameter(1000)  # in the whole training; set from the steps
     anneal: bool = eqx.field(static=True, default=True)  # the learning rate, to 0 at the end
     lanes: int = eqx.field(static=True, default=128)  # parallel environments (num_envs)
@@ -87,7 +87,7 @@ class Trajectory(eqx.Module):
 
 
 class PpoTrainer:
-    """Trains the first seats of a world, all of them unless `others` sit in the last."""
+    """Trains the seats of a world, all of them but those of frozen partners."""
 
     per_lane: tuple[str, ...] = ("memory", "reset", "rollout")
 
@@ -97,16 +97,16 @@ class PpoTrainer:
         config: PpoConfig,
         *,
         params: Any = None,
-        others: Sequence[Seat] = (),
+        partners: Partners = ALONE,
         devices: int = 1,
         curriculum: str = "",
     ) -> None:
-        _check(config)
+        _check(config, partners)
         self.env = env
         self.params = env.params() if params is None else params
         self.curriculum = Curriculum(env, curriculum)
         self.first_params = self.curriculum.at(self.params, jnp.float32(0))
-        self.worker = RolloutWorker(env, config.lanes // devices, others)
+        self.worker = RolloutWorker(env, config.lanes // devices, partners)
         self.devices = devices
         self.seats = PerSeat(config.network.shared, self.worker.learners)
         self.optimiser = optax.chain(
@@ -118,7 +118,7 @@ class PpoTrainer:
         weights = self._weights(jax.random.fold_in(key, WEIGHTS), config.network)
         shared = config.network.shared
         init: Any = self.optimiser.init if shared else jax.vmap(self.optimiser.init)
-        all_lanes = RolloutWorker(self.env, config.lanes, self.worker.others)
+        all_lanes = RolloutWorker(self.env, config.lanes, self.worker.partners)
         core = weights.core if shared else jax.tree.map(lambda x: x[0], weights.core)
         return PpoState(
             weights=weights,
@@ -152,7 +152,8 @@ class PpoTrainer:
             rollout, outcome = worker.step(rollout, actions, minds, params, preference, progress)
             final = self._final_values(weights, config, outcome, rollout, memory, params)
             ended = outcome.terminated | outcome.truncated
-            kept = (now, outcome.utility, outcome.terminated, ended, final, outcome.stats)
+            utility = outcome.utility * config.reward_scale
+            kept = (now, utility, outcome.terminated, ended, final, outcome.stats)
             return (rollout, memory, ended), kept
 
         carry = (learner.rollout, learner.memory, learner.reset)
@@ -260,13 +261,14 @@ class PpoTrainer:
         reset: Array,
     ) -> tuple[Trajectory, Int[Array, "lanes players"], list[Any], Any]:
         """What the learners do, what everybody does, and what all remember then."""
-        learners = self.worker.learners
-        view, legal = _first_seats(rollout.view, learners), rollout.legal[:, :learners]
+        view, legal = self.worker.sampler.own((rollout.view, rollout.legal), rollout.seats)
         features, after = self._read(weights, view, reset, memory)
         logits = self.seats.logits(weights, features, legal)
         action = sample_actions(self.worker.bits(rollout), logits)
         actions, minds = self.worker.with_frozen(rollout, action)
-        critic_input = self._critic_input(config, rollout.view, rollout.lanes.state, actions)
+        critic_input = self._critic_input(
+            config, rollout.view, rollout.lanes.state, actions, rollout.seats
+        )
         log_probs = jax.nn.log_softmax(logits)
         now = Trajectory(
             view=view,
@@ -290,21 +292,23 @@ class PpoTrainer:
         params: Any,
     ) -> Float[Array, "lanes seats"]:
         """The value of the last view of the episodes that ended; 0 where no lane ended."""
-        learners = self.worker.learners
+        sampler, seats = self.worker.sampler, outcome.seats
         ended = outcome.terminated | outcome.truncated
 
         def values() -> Float[Array, "lanes seats"]:
-            view = _first_seats(outcome.final_view, learners)
-            features, _ = self._read(weights, view, jnp.zeros_like(ended), memory)
             legal = self.worker.legal(outcome.final_state, params)
-            logits = self.seats.logits(weights, features, legal[:, :learners])
+            view, legal = sampler.own((outcome.final_view, legal), seats)
+            features, _ = self._read(weights, view, jnp.zeros_like(ended), memory)
+            logits = self.seats.logits(weights, features, legal)
             would = sample_actions(self.worker.bits(rollout), logits)
-            stay = jnp.zeros((len(ended), self.env.players - learners), would.dtype)
-            actions = jnp.concatenate([would, stay], 1)
-            seen = self._critic_input(config, outcome.final_view, outcome.final_state, actions)
+            stay = jnp.zeros((len(ended), self.env.players), would.dtype)
+            actions = sampler.with_learners(stay, would, seats)
+            seen = self._critic_input(
+                config, outcome.final_view, outcome.final_state, actions, seats
+            )
             return self.seats.values(weights, features, seen)
 
-        nothing = jnp.zeros((len(ended), learners))
+        nothing = jnp.zeros((len(ended), sampler.learners))
         return jax.lax.cond(ended.any(), values, lambda: nothing)
 
     def _read(
@@ -316,11 +320,16 @@ class PpoTrainer:
         return features[0], memory
 
     def _critic_input(
-        self, config: PpoConfig, view: View, state: Any, actions: Int[Array, "lanes players"]
+        self,
+        config: PpoConfig,
+        view: View,
+        state: Any,
+        actions: Int[Array, "lanes players"],
+        seats: SeatDraw,
     ) -> CriticInput:
         sees = config.network.critic_sees
         return CriticInput(
-            view=view if sees == "views" else None,
+            view=self.worker.sampler.learners_first(view, seats) if sees == "views" else None,
             features=jax.vmap(state_features)(state) if sees.startswith("state") else None,
             actions=actions if sees == "state+others_actions" else None,
         )
@@ -351,7 +360,13 @@ class PpoTrainer:
         return reduce(tree, "lanes") if self.devices > 1 else tree
 
 
-def _check(config: PpoConfig) -> None:
+def _check(config: PpoConfig, partners: Partners) -> None:
+    sees = config.network.critic_sees
+    if partners.pool and sees.startswith("state"):
+        raise BadArgument(
+            f"a critic that sees the {sees} takes learners to sit in the first seats, and beside "
+            "partners they sit anywhere: give critic_sees own or views, as ippo and mappo do"
+        )
     length = 1 if config.network.core == "none" else config.bptt_length
     names = ("lanes", "num_steps", "epochs", "num_minibatches", "bptt_length")
     counts = {name: getattr(config, name) for name in names}
@@ -361,8 +376,3 @@ def _check(config: PpoConfig) -> None:
             f"{', '.join(names)} are 1 or more, and num_minibatches (times bptt_length, if "
             f"recurrent) divides num_steps; given {given}"
         )
-
-
-def _first_seats(view: View, learners: int) -> View:
-    """What the learners see."""
-    return jax.tree.map(lambda x: x[:, :learners], view)

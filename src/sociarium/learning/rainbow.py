@@ -5,7 +5,6 @@ of them off it is plain deep Q learning. Learners are independent, or `mixing` a
 actions are worth and trains the sum (value decomposition, Sunehag et al., 2018).
 """
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -17,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.learning.curriculum import Curriculum
+from sociarium.learning.partners import ALONE, Partners, SeatDraw
 from sociarium.learning.preferences import Preference
 from sociarium.learning.replay_buffer import (
     NStepBatch,
@@ -38,7 +38,6 @@ from sociarium.mechanics.layout import merged
 from sociarium.networks.actor_critic import sample_actions
 from sociarium.networks.graphs import seat_axes
 from sociarium.networks.q_values import Noises, QNetworkConfig, QValues, greedy_actions, q_values
-from sociarium.players.roster import Seat
 
 WEIGHTS, FIT, LANES = 0, 1, 2  # streams of a learner's key
 MIXINGS = ("none", "sum")
@@ -100,7 +99,7 @@ class RainbowState(eqx.Module):
 
 
 class RainbowTrainer:
-    """Trains the first seats of a world, all of them unless `others` sit in the last.
+    """Trains the seats of a world, all of them but those of frozen partners.
 
     Each device replays the play of its own lanes; gradients are those of all.
     """
@@ -113,7 +112,7 @@ class RainbowTrainer:
         config: RainbowConfig,
         *,
         params: Any = None,
-        others: Sequence[Seat] = (),
+        partners: Partners = ALONE,
         devices: int = 1,
         curriculum: str = "",
     ) -> None:
@@ -123,7 +122,7 @@ class RainbowTrainer:
         self.curriculum = Curriculum(env, curriculum)
         self.first_params = self.curriculum.at(self.params, jnp.float32(0))
         self.devices, self.shared = devices, config.shared
-        self.worker = RolloutWorker(env, config.lanes // devices, others)
+        self.worker = RolloutWorker(env, config.lanes // devices, partners)
         kept = config.buffer_size // config.lanes
         self.replay = ReplayBuffer(self.worker.n, kept, config.n_step, config.batch_size // devices)
         self.optimiser = optax.chain(
@@ -136,7 +135,7 @@ class RainbowTrainer:
         """The initial learner state."""
         weights = self._weights(jax.random.fold_in(key, WEIGHTS), config)
         init: Any = self.optimiser.init if config.shared else jax.vmap(self.optimiser.init)
-        whole = RolloutWorker(self.env, config.lanes, self.worker.others)
+        whole = RolloutWorker(self.env, config.lanes, self.worker.partners)
         rollout = whole.begin(jax.random.fold_in(key, LANES), self.first_params, preference)
         buffer = self.replay.begin(self._blank_row(rollout))
         return RainbowState(
@@ -182,7 +181,7 @@ class RainbowTrainer:
         params = self.curriculum.at(self.params, progress)
 
         def step(rollout: RolloutState, _: None) -> Any:
-            seen = self._seen(rollout.view)
+            seen = self._own(rollout.view, rollout.seats)
             action = self._choose(key, learner.weights, config, rollout, progress)
             actions, minds = self.worker.with_frozen(rollout, action)
             rollout, outcome = self.worker.step(
@@ -286,10 +285,10 @@ class RainbowTrainer:
     ) -> Int[Array, "lanes learners"]:
         """The best under noise of each learner's own, or the best with a share of random ones."""
         bits = self.worker.bits(rollout)
-        legal = rollout.legal[:, : self.worker.learners]
+        seen, legal = self._own((rollout.view, rollout.legal), rollout.seats)
         keys = jax.vmap(jax.vmap(lambda drawn: jax.random.fold_in(key, drawn)))(bits)
         noise = self._noise(weights, keys)
-        _, values = self._evaluate(weights, self._seen(rollout.view), noise)
+        _, values = self._evaluate(weights, seen, noise)
         choice = greedy_actions(values, legal)
         if config.noisy:
             return choice
@@ -326,18 +325,15 @@ class RainbowTrainer:
         params: Any,
     ) -> ReplayRows:
         """A step with what came after it: the final view where the episode ended there."""
-        learners = self.worker.learners
         ended = outcome.terminated | outcome.truncated
+        now = self._own((rollout.view, rollout.legal), outcome.seats)
 
-        def final() -> tuple[View, Bool[Array, "lanes players actions"]]:
+        def final() -> tuple[View, Bool[Array, "lanes learners actions"]]:
             legal = self.worker.legal(outcome.final_state, params)
-            now = self._seen(rollout.view), rollout.legal
-            then = self._seen(outcome.final_view), legal
+            then = self._own((outcome.final_view, legal), outcome.seats)
             return merged(ended, then, now)
 
-        after, legal = jax.lax.cond(
-            ended.any(), final, lambda: (self._seen(rollout.view), rollout.legal)
-        )
+        after, legal = jax.lax.cond(ended.any(), final, lambda: now)
         return ReplayRows(
             seen=seen,
             action=action,
@@ -345,11 +341,11 @@ class RainbowTrainer:
             terminated=outcome.terminated,
             ended=ended,
             after=after,
-            legal=legal[:, :learners],
+            legal=legal,
         )
 
-    def _seen(self, view: View) -> View:
-        return jax.tree.map(lambda x: x[:, : self.worker.learners], view)
+    def _own(self, tree: Any, seats: SeatDraw) -> Any:
+        return self.worker.sampler.own(tree, seats)
 
     def _is_beta(self, config: RainbowConfig, updates: Int[Array, ""]) -> Float[Array, ""]:
         done = jnp.minimum(updates / config.updates, 1.0)
@@ -360,7 +356,8 @@ class RainbowTrainer:
 
     def _blank_row(self, rollout: RolloutState) -> ReplayRows:
         """A step of one lane in which nothing happened."""
-        seen = jax.tree.map(lambda x: x[0], self._seen(rollout.view))
+        own = self._own((rollout.view, rollout.legal), rollout.seats)
+        seen, legal = jax.tree.map(lambda x: x[0], own)
         learners = self.worker.learners
         return ReplayRows(
             seen=seen,
@@ -369,7 +366,7 @@ class RainbowTrainer:
             terminated=jnp.bool_(False),
             ended=jnp.bool_(False),
             after=seen,
-            legal=rollout.legal[0, :learners],
+            legal=legal,
         )
 
     def _weights(self, key: Key[Array, ""], config: RainbowConfig) -> QValues:

@@ -1,4 +1,4 @@
-"""Collects experience in lanes of a world: learners in the first seats, frozen players beside.
+"""Collects experience in lanes of a world: learners in some seats, frozen players beside them.
 
 Whatever the algorithm, rollouts go on the same way: see, choose, step; an episode that ends starts
 over.
@@ -13,16 +13,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
-from sociarium.arena.seat_policies import Seating
-from sociarium.arena.seating import lineup
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.errors import UnknownName
 from sociarium.core.events import counts, worth
 from sociarium.core.facets import Cooperation, find_facet
+from sociarium.learning.partners import ALONE, Partners, SeatDraw, SeatSampler
 from sociarium.learning.preferences import Preference
 from sociarium.mechanics.layout import merged
-from sociarium.players.roster import Seat
 
 PHASES = 16  # groups of lanes, spread evenly over the length of an episode
 
@@ -40,15 +38,15 @@ class RolloutState(eqx.Module):
     legal: Bool[Array, "lanes players actions"]
     cut_at: Int[Array, " lanes"]  # steps after which the first episode is cut short
     preference_state: Any  # what the preference remembers
-    frozen: Seating  # who sits in the other seats
-    minds: list[Any]  # what they remember
+    seats: SeatDraw  # who sits where
+    minds: list[Any]  # what the frozen players remember
 
 
 class EpisodeStats(eqx.Module):
     """Sums over whole episodes that ended and over all steps; add two to count both."""
 
     episodes: Float[Array, ""]
-    returns: Float[Array, " players"]  # raw points of the whole episodes
+    returns: Float[Array, " players"]  # raw points of the whole episodes, learners first
     steps: Float[Array, ""]
     acts: Float[Array, " players"]  # opportunities to cooperate taken
     refusals: Float[Array, " players"]  # and passed up
@@ -69,26 +67,25 @@ class StepOutcome(eqx.Module):
     truncated: Bool[Array, " lanes"]
     final_state: Any
     final_view: View
+    seats: SeatDraw  # who sat where in this step
     stats: EpisodeStats
 
 
 class RolloutWorker:
-    """`n` lanes of a world in which all seats learn, or all but those of `others`, the last."""
+    """`n` lanes of a world in which all seats learn, or all but those of frozen partners."""
 
-    def __init__(self, env: Environment[Any, Any], n: int, others: Sequence[Seat] = ()) -> None:
-        if len(others) >= env.players:
-            raise BadArgument(f"{len(others)} others leave no seat to learn in {env.players} seats")
-        self.env, self.n, self.others = env, n, tuple(others)
-        self.learners = env.players - len(others)
+    def __init__(self, env: Environment[Any, Any], n: int, partners: Partners = ALONE) -> None:
+        self.env, self.n, self.partners = env, n, partners
+        self.sampler = SeatSampler(env, n, partners)
+        self.learners = self.sampler.learners
         self.lanes_env = Lanes(env, n)
-        chairs = (*(None,) * self.learners, *self.others)
-        self.frozen, self.seating = lineup(env, chairs).seated(n)
 
     def begin(self, key: Any, params: Any, preference: Preference) -> RolloutState:
         """The start; lanes are cut short once so that they stand all over an episode."""
         lanes = self.lanes_env.start(key, params)
         phase = jnp.arange(self.n) % PHASES + 1
         remembered = preference.begin(self.env.players)
+        seats = self.sampler.deal(_episode_keys(lanes))
         return RolloutState(
             lanes=lanes,
             view=self.lanes_env.view(lanes, params),
@@ -97,8 +94,8 @@ class RolloutWorker:
             preference_state=jax.tree.map(
                 lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered
             ),
-            frozen=self.seating,
-            minds=self.frozen.begin(_episode_keys(lanes), self.seating),
+            seats=seats,
+            minds=self.sampler.begin(_episode_keys(lanes), seats),
         )
 
     def legal(self, state: Any, params: Any) -> Bool[Array, "lanes players actions"]:
@@ -108,22 +105,20 @@ class RolloutWorker:
     def bits(self, rollout: RolloutState) -> UInt32[Array, "lanes learners"]:
         """The random bits from which each learner may draw its next action."""
 
-        def lane(key: Any) -> UInt32[Array, " learners"]:
-            return jax.vmap(random.bits)(random.player_keys(key, jnp.arange(self.learners)))
+        def lane(key: Any, seats: Int[Array, " learners"]) -> UInt32[Array, " learners"]:
+            return jax.vmap(random.bits)(random.player_keys(key, seats))
 
-        return jax.vmap(lane)(self.lanes_env.keys(rollout.lanes))
+        return jax.vmap(lane)(self.lanes_env.keys(rollout.lanes), rollout.seats.learners)
 
     def with_frozen(
         self, rollout: RolloutState, actions: Int[Array, "lanes learners"]
     ) -> tuple[Int[Array, "lanes players"], list[Any]]:
         """The learners' actions with those of the frozen players, and what these remember then."""
-        if not self.others:
-            return actions, rollout.minds
         keys = self.lanes_env.keys(rollout.lanes)
-        all_actions, minds = self.frozen.act(
-            keys, rollout.view, rollout.legal, rollout.frozen, rollout.minds
+        everybody, minds = self.sampler.act(
+            keys, rollout.view, rollout.legal, rollout.seats, rollout.minds
         )
-        return all_actions.at[:, : self.learners].set(actions), minds
+        return self.sampler.with_learners(everybody, actions, rollout.seats), minds
 
     def step(
         self,
@@ -147,13 +142,15 @@ class RolloutWorker:
         )
         initial = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
         preference_state = merged(ended, initial, preference_state)
+        seats, minds = self.sampler.renewed(rollout.seats, minds, ended, _episode_keys(lanes))
         outcome = StepOutcome(
-            utility=utility[:, : self.learners],
+            utility=self.sampler.own(utility, rollout.seats),
             terminated=transition.terminated,
             truncated=transition.truncated,
             final_state=transition.final_state,
             final_view=transition.final_view,
-            stats=self._stats(transition, ended & (rollout.lanes.episode > 0)),
+            seats=rollout.seats,
+            stats=self._stats(transition, rollout.seats, ended & (rollout.lanes.episode > 0)),
         )
         return RolloutState(
             lanes=lanes,
@@ -161,8 +158,8 @@ class RolloutWorker:
             legal=self.legal(lanes.state, params),
             cut_at=rollout.cut_at,
             preference_state=preference_state,
-            frozen=rollout.frozen,
-            minds=self.frozen.renewed(minds, ended, _episode_keys(lanes), rollout.frozen),
+            seats=seats,
+            minds=minds,
         ), outcome
 
     def _deeds(self, transition: LanesTransition, names: Sequence[str]) -> dict[str, Any]:
@@ -174,25 +171,33 @@ class RolloutWorker:
         count = lambda spec: jax.vmap(lambda kind: counts(kind, spec, self.env.players))  # noqa: E731
         return {name: count(specs[name])(transition.events[name]) for name in names}
 
-    def _stats(self, transition: LanesTransition, whole: Bool[Array, " lanes"]) -> EpisodeStats:
+    def _stats(
+        self, transition: LanesTransition, seats: SeatDraw, whole: Bool[Array, " lanes"]
+    ) -> EpisodeStats:
         spec = find_facet(self.env, Cooperation)
-        returns = jnp.where(whole[:, None], transition.episode_return, 0.0).sum(0)
+        returns = self.sampler.learners_first(transition.episode_return, seats)
+        returns = jnp.where(whole[:, None], returns, 0.0).sum(0)
         return EpisodeStats(
             episodes=whole.sum().astype(jnp.float32),
             returns=returns,
             steps=jnp.float32(len(whole)),
-            acts=self._done(transition, spec.acts if spec else ()),
-            refusals=self._done(transition, spec.refusals if spec else ()),
+            acts=self._done(transition, seats, spec.acts if spec else ()),
+            refusals=self._done(transition, seats, spec.refusals if spec else ()),
         )
 
-    def _done(self, transition: LanesTransition, names: Sequence[str]) -> Float[Array, " players"]:
+    def _done(
+        self, transition: LanesTransition, seats: SeatDraw, names: Sequence[str]
+    ) -> Float[Array, " players"]:
         players = self.env.players
         specs = {spec.name: spec for spec in self.env.event_specs}
         each = [
             jax.vmap(lambda e, name=name: worth(e, specs[name], players))(transition.events[name])
             for name in names
         ]
-        return sum((lane.sum(0) for lane in each), jnp.zeros(players))
+        return sum(
+            (self.sampler.learners_first(lanes, seats).sum(0) for lanes in each),
+            jnp.zeros(players),
+        )
 
 
 def _episode_keys(lanes: LanesState) -> Any:

@@ -9,20 +9,30 @@ from sociarium import catalogue
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints
 from sociarium.learning.folder import CHECKPOINTS, read_end
+from sociarium.learning.population import parse_pool
 from sociarium.learning.training import Plan
 from sociarium.players import roster
+from sociarium.players.roster import Seat
 
 
 def seats_of_run(plan: Plan, folder: Path) -> str:
     """The seats in which a run's players sit as they did when they learned."""
-    others = roster.parse(plan.others)
     players = catalogue.make(plan.world, players=plan.players).players
+    others = seats_beside_learners(plan, players)
     learners = players - len(others)
     if not read_manifest(folder)["config"]["hyperparameters"]["shared"]:
         words = [f"policy:{folder}?seat={seat}" for seat in range(learners)]
     else:
         words = [f"policy:{folder}*{learners}" if others and learners > 1 else f"policy:{folder}"]
-    return " ".join([*words, plan.others]).strip()
+    beside = " ".join(map(str, others)) if plan.partners else plan.others
+    return " ".join([*words, beside]).strip()
+
+
+def seats_beside_learners(plan: Plan, players: int) -> tuple[Seat, ...]:
+    """The frozen players of a plan; of those that were drawn, as many as there are seats."""
+    if pool := parse_pool(plan.partners):
+        return tuple(pool[n % len(pool)] for n in range(players - plan.learners))
+    return roster.parse(plan.others)
 
 
 def run_summary(folder: Path) -> dict[str, Any]:

@@ -23,11 +23,13 @@ from sociarium.core.stopping import asked_to_stop
 from sociarium.learning import checkpoints, preferences, presets
 from sociarium.learning.folder import RunFolder
 from sociarium.learning.learner_batch import LearnerBatch, Trainer
+from sociarium.learning.partners import Partners
+from sociarium.learning.population import parse_pool
 from sociarium.networks import stored
 from sociarium.players import roster
+from sociarium.players.policy import WEIGHTS, snapshot_folder
 
 ROWS = 200  # of figures in a whole run, about
-WEIGHTS = "weights"
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +45,15 @@ class Plan:
     seeds: tuple[int, ...] = (0,)
     players: int | None = None
     others: str = ""  # frozen players in the last seats; the rest learn
+    partners: str = ""  # frozen players to draw from for every episode and seat
+    learners: int = 1  # seats that learn beside partners
+    snapshots: int = 0  # policies to keep on the way, evenly spaced from the untrained one
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm
     curriculum: str = ""  # a schedule of the rules' numbers, or its name
+
+
+# Left out of manifests where they are so: plans of older runs do not say them.
+LATER = {"partners": "", "learners": 1, "snapshots": 0}
 
 
 @dataclass(frozen=True)
@@ -94,11 +103,11 @@ class Training:
         chosen = chosen[: _dividing(config.lanes, len(chosen))]
         keys = [random.key(seed) for seed in plan.seeds]
         settings = tuple(sorted(plan.settings.items()))
-        program = (plan.algorithm, settings, self.updates, plan.others, plan.curriculum)
+        partners = Partners(roster.parse(plan.others), parse_pool(plan.partners), plan.learners)
+        program = (plan.algorithm, settings, self.updates, partners, plan.curriculum)
+        stored_players = any(seat.kind == "policy" for seat in partners.fixed + partners.pool)
         self.learner_batch = LearnerBatch(
-            (_new_trainer if "policy:" in plan.others else _trainer)(
-                self.env, *program, len(chosen)
-            ),
+            (_new_trainer if stored_players else _trainer)(self.env, *program, len(chosen)),
             keys,
             [config] * len(keys),
             [wish] * len(keys),
@@ -124,7 +133,9 @@ class Training:
     @property
     def config(self) -> dict[str, Any]:
         """Everything that decides what is learned, as the manifest of a run has it."""
-        return {**dataclasses.asdict(self.plan), "hyperparameters": self.settings}
+        plan = dataclasses.asdict(self.plan)
+        kept = {name: value for name, value in plan.items() if LATER.get(name, ...) != value}
+        return {**kept, "hyperparameters": self.settings}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -170,11 +181,25 @@ class Training:
         """What one seed has learned."""
         return jax.tree.map(lambda x: np.asarray(x)[member], self.learners.weights)
 
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether this is one of the moments at which policies are kept."""
+        many = self.plan.snapshots
+        return self.done in {number * self.updates // many for number in range(many)}
+
     def export(self, folder: Path) -> None:
         """Leaves each seed's policy for others to play with."""
+        self._save_policies(folder / WEIGHTS)
+
+    def snapshot(self, folder: Path) -> None:
+        """Keeps each seed's policy as it is now, if this is one of the moments for it."""
+        if self.snapshot_due:
+            self._save_policies(snapshot_folder(folder, self.step))
+
+    def _save_policies(self, folder: Path) -> None:
         for member, seed in enumerate(self.plan.seeds):
             stored.save(
-                folder / WEIGHTS / f"seed-{seed}",
+                folder / f"seed-{seed}",
                 self.weights(member),
                 self.algorithm_config.network,
                 self.env,
@@ -190,15 +215,14 @@ def _new_trainer(
     algorithm: str,
     settings: tuple[tuple[str, Any], ...],
     updates: int,
-    others: str,
+    partners: Partners,
     curriculum: str,
     devices: int,
 ) -> Trainer:
     """The trainer of a plan."""
     config, kind = presets.make_config(algorithm, dict(settings))
     config = dataclasses.replace(config, updates=updates)
-    seats = roster.parse(others)
-    return kind(env, config, others=seats, devices=devices, curriculum=curriculum)
+    return kind(env, config, partners=partners, devices=devices, curriculum=curriculum)
 
 
 # Equal plans share a trainer, and with it what was compiled; not where it holds weights of a file,
@@ -235,6 +259,7 @@ def train_into(
         else:
             run.begin(training.config, plan.seeds)
         first, row = training.done, None
+        training.snapshot(run.path)
         asked: list[int] = []
 
         def ask(number: int) -> None:
@@ -248,6 +273,7 @@ def train_into(
                 due = training.update()
                 if due is not None:
                     run.report(training.step, due)
+                training.snapshot(run.path)
                 row = due or row or figures(*training.window)
                 now = time.monotonic()
                 begun = now if training.done == first + 1 else begun  # when all is compiled
@@ -275,7 +301,7 @@ def plan_of(folder: str | Path) -> Plan:
     """The plan that a run folder was begun with."""
     config = read_manifest(folder)["config"]
     try:
-        config = {"curriculum": "", **config}
+        config = {"curriculum": "", **LATER, **config}
         known = {f.name: config[f.name] for f in dataclasses.fields(Plan)}
         return Plan(**{**known, "seeds": tuple(known["seeds"])})
     except (KeyError, TypeError) as error:

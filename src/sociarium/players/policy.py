@@ -16,7 +16,8 @@ from sociarium.networks import stored
 from sociarium.networks.actor_critic import ActorCritic, sample_actions
 from sociarium.networks.q_values import QValues, greedy_actions
 
-WEIGHTS = "weights"
+WEIGHTS, SNAPSHOTS = "weights", "snapshots"
+DIGITS = 12  # of a step, so that names sort as numbers do
 
 
 class QPolicy(eqx.Module):
@@ -79,6 +80,16 @@ def training_seeds(folder: str | Path) -> tuple[int, ...]:
     return seeds
 
 
+def snapshot_folder(folder: str | Path, step: int) -> Path:
+    """Where a run keeps what it had learned after so many steps."""
+    return Path(folder, SNAPSHOTS, f"{step:0{DIGITS}d}")
+
+
+def snapshots_of(folder: str | Path) -> list[int]:
+    """The steps after which a run kept its policies."""
+    return sorted(int(place.name) for place in Path(folder, SNAPSHOTS).glob("[0-9]" * DIGITS))
+
+
 def load_policy(
     folder: str | Path,
     env: Environment[Any, Any],
@@ -86,18 +97,27 @@ def load_policy(
     seat: int = -1,
     greedy: int = 0,
     elsewhere: int = 0,
+    at: int = -1,
 ) -> Policy | QPolicy:
     """The policy that a run left for one of its seeds, the first if none is named.
 
     >>> rollout(env, [load_policy("runs/coins", env), "script:cooperator"])
 
     `seat` says whose weights, where every seat learned its own; `greedy` always takes the likeliest
-    action; `elsewhere` allows another world than the one it was trained in.
+    action; `elsewhere` allows another world than the one it was trained in; `at` asks for what the
+    run had learned after so many steps, of which it kept a snapshot.
     """
     seeds = training_seeds(folder)
     if seed >= 0 and seed not in seeds:
         raise BadArgument(f"{folder} has the seeds {', '.join(map(str, seeds))}; given seed={seed}")
-    file = Path(folder, WEIGHTS, f"seed-{seed if seed >= 0 else seeds[0]}")
+    place = Path(folder, WEIGHTS)
+    if at >= 0:
+        kept = snapshots_of(folder)
+        if at not in kept:
+            found = ", ".join(map(str, kept)) or "none (train with --snapshots)"
+            raise BadArgument(f"{folder} has snapshots at these steps: {found}; given at={at}")
+        place = snapshot_folder(folder, at)
+    file = place / f"seed-{seed if seed >= 0 else seeds[0]}"
     weights, page = stored.load(file, env, elsewhere=bool(elsewhere))
     if page["seats"]:
         if not 0 <= seat < page["seats"]:
