@@ -32,7 +32,7 @@ def test_a_row_is_the_focal_player_and_a_column_its_partner(coins):
 def test_with_others_leaves_out_oneself():
     returns = np.zeros((2, 2, 1, 4))
     returns[0, 0], returns[0, 1] = 9.0, 1.0
-    found = PartnerReturns(("a", "b"), returns)
+    found = PartnerReturns(("a", "b"), ("a", "b"), returns)
     assert found.with_others[0].mean == 1.0 and found.table[0][0].mean == 9.0
 
 

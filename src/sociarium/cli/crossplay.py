@@ -60,7 +60,7 @@ class Crossplay:
 def _show(found: PartnerReturns) -> None:
     console = Console(width=None if Console().is_terminal else 120)
     table = Table("beside", box=None, pad_edge=False)
-    for name in (*found.names, "all others"):
+    for name in (*found.partners, "all others"):
         table.add_column(name.removeprefix("script:"), justify="right")
     for name, row, others in zip(found.names, found.table, found.with_others, strict=True):
         table.add_row(name.removeprefix("script:"), *map(str, row), str(others))

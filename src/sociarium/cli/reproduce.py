@@ -16,6 +16,7 @@ from sociarium import catalogue
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import learning_curves
+from sociarium.evaluation.crossplay import play_beside
 from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
 from sociarium.learning import studies
 from sociarium.learning.curriculum import Curriculum
@@ -23,7 +24,8 @@ from sociarium.learning.folder import METRICS, read_metrics
 from sociarium.learning.progress import training_progress
 from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import train_into
-from sociarium.metrics.bootstrap import Estimate
+from sociarium.metrics.bootstrap import Estimate, over_seeds
+from sociarium.players.roster import Seat
 
 EVALUATION = "evaluation.json"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -58,7 +60,7 @@ class Reproduce:
                 f"--only names no run of {self.study}: {', '.join(strangers)}; its runs are {known}"
             )
         console = Console(stderr=True)
-        self._train(cells, out, _seconds(self.budget), console)
+        self._train(study, cells, out, _seconds(self.budget), console)
         rows = [standing(cell, out / cell.name) for cell in cells]
         self._draw(study, cells, rows, out)
         if self.json:
@@ -66,7 +68,9 @@ class Reproduce:
         else:
             Console(width=None if Console().is_terminal else 110).print(_table(rows))
 
-    def _train(self, cells: list[Cell], out: Path, budget: float, console: Console) -> None:
+    def _train(
+        self, study: Study, cells: list[Cell], out: Path, budget: float, console: Console
+    ) -> None:
         until = time.monotonic() + budget
         for number, cell in enumerate(cells, 1):
             folder = out / cell.name
@@ -74,7 +78,7 @@ class Reproduce:
                 what = f"{cell.name} ({number} of {len(cells)})"
                 with training_progress(what) as on_progress:
                     train_into(
-                        cell.plan,
+                        cell.plan_in(out),
                         folder,
                         resume=studies.state_of(folder) == "unfinished",
                         seconds=until - time.monotonic(),
@@ -85,12 +89,26 @@ class Reproduce:
                 if not (folder / "weights").exists():
                     continue
                 with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
-                    env = catalogue.make(cell.plan.world, players=cell.plan.players)
-                    rules = Curriculum(env, cell.plan.curriculum).last(env.params())
-                    found = policy_returns(
-                        env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
-                    )
-                (folder / EVALUATION).write_text(json.dumps(found.as_dict(), indent=1) + "\n")
+                    found = self._evaluated(cell, folder, study.partners)
+                (folder / EVALUATION).write_text(json.dumps(found, indent=1) + "\n")
+
+    def _evaluated(self, cell: Cell, folder: Path, partners: tuple[str, ...]) -> dict[str, Any]:
+        """How the policies of a run do among themselves, and beside held-out partners."""
+        env = catalogue.make(cell.plan.world, players=cell.plan.players)
+        rules = Curriculum(env, cell.plan.curriculum).last(env.params())
+        found = policy_returns(
+            env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
+        ).as_dict()
+        if partners:
+            policies = [Seat("policy", str(folder), (("seed", str(n)),)) for n in cell.plan.seeds]
+            beside = play_beside(env, policies, partners, episodes=self.episodes, seed=1_000_000)
+            by_seed = beside.returns.mean((2, 3))
+            found["beside"] = {
+                "mean": over_seeds(by_seed).as_dict(),
+                "partners": list(partners),
+                "by_seed": by_seed.tolist(),
+            }
+        return found
 
     def _draw(self, study: Study, cells: list[Cell], rows: list[dict[str, Any]], out: Path) -> None:
         lines = [

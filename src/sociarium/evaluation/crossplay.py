@@ -25,7 +25,8 @@ from sociarium.views.progress import OnProgress, silent
 class PartnerReturns:
     """What the focal player earned: `returns[focal, partner, seat, episode]`."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of focal players
+    partners: tuple[str, ...]
     returns: Float[np.ndarray, "focal partners seats episodes"]
 
     @cached_property
@@ -41,9 +42,11 @@ class PartnerReturns:
 
     @cached_property
     def with_others(self) -> list[Estimate]:
-        """What each earns beside all others of the roster, oneself left out."""
-        others = ~np.eye(len(self.names), dtype=bool)
-        return [_mean(rows[others[n]]) for n, rows in enumerate(self.returns)]
+        """What each earns beside all partners but itself."""
+        names = np.array(self.partners)
+        return [
+            _mean(rows[names != name]) for name, rows in zip(self.names, self.returns, strict=True)
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -52,6 +55,7 @@ class PartnerReturns:
         )
         return {
             "roster": list(self.names),
+            "partners": list(self.partners),
             "episodes": self.returns.shape[3],
             "mean": plain(self.table),
             "by_seat": plain(self.by_seat),
@@ -68,20 +72,45 @@ def crossplay(
     on_progress: OnProgress = silent,
 ) -> PartnerReturns:
     """Plays every pair of the roster, so many episodes in each seat, in one batch."""
-    if env.players < 2:
-        raise BadArgument(f"{env.id} has one player; partners need at least two")
     if len(roster) < 2:
         raise BadArgument(f"a roster has at least two players; given {len(roster)}")
-    many, players = len(roster), env.players
-    shape = (many, many, players, episodes)
-    focal, partner, seat, _ = (axis.ravel() for axis in np.indices(shape))
-    seating = np.where(np.arange(players)[None] == seat[:, None], focal[:, None], partner[:, None])
-    batch = Batch(env, roster, seating, seed=seed)
-    sums = batch.sums(on_progress=on_progress)
+    return play_beside(env, roster, roster, episodes=episodes, seed=seed, on_progress=on_progress)
+
+
+def play_beside(
+    env: Environment[Any, Any],
+    focal: Sequence[str | Chair],
+    partners: Sequence[str | Chair],
+    *,
+    episodes: int = 30,
+    seed: int = 0,
+    on_progress: OnProgress = silent,
+) -> PartnerReturns:
+    """Plays everybody beside every partner, so many episodes in each seat, in one batch."""
+    if env.players < 2:
+        raise BadArgument(f"{env.id} has one player; partners need at least two")
+    roster = list(focal)
+    places = [_place(roster, partner) for partner in partners]
+    shape = (len(focal), len(partners), env.players, episodes)
+    who, beside, seat, _ = (axis.ravel() for axis in np.indices(shape))
+    own = np.arange(env.players)[None] == seat[:, None]
+    seating = np.where(own, who[:, None], np.array(places)[beside][:, None])
+    sums = Batch(env, roster, seating, seed=seed).sums(on_progress=on_progress)
     returns = np.asarray(sums.reward)[np.arange(len(seat)), seat].reshape(shape)
-    return PartnerReturns(
-        tuple(one if isinstance(one, str) else name_of(one) for one in roster), returns
-    )
+    return PartnerReturns(_names(focal), _names(partners), returns)
+
+
+def _place(roster: list[str | Chair], chair: str | Chair) -> int:
+    """The number of a player in a roster, to which it is added if it is new."""
+    for number, known in enumerate(roster):
+        if known is chair or (isinstance(known, str) and known == chair):
+            return number
+    roster.append(chair)
+    return len(roster) - 1
+
+
+def _names(chairs: Sequence[str | Chair]) -> tuple[str, ...]:
+    return tuple(one if isinstance(one, str) else name_of(one) for one in chairs)
 
 
 def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -> None:
@@ -90,9 +119,9 @@ def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -
 
     from sociarium.evaluation import plots
 
-    many = len(found.names)
+    rows, cols = len(found.names), len(found.partners)
     means = np.array([[cell.mean for cell in row] for row in found.table])
-    figure = Figure(figsize=(3.4 + 0.95 * many, 2.2 + 0.62 * many))
+    figure = Figure(figsize=(3.4 + 0.95 * cols, 2.2 + 0.62 * rows))
     axes = figure.add_axes((0.30, 0.14, 0.66, 0.62))
     shown = axes.imshow(means, cmap="cividis", aspect="auto")
     middle = (means.min() + means.max()) / 2
@@ -102,9 +131,8 @@ def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -
             half = f"{(cell.high - cell.low) / 2:.{cell.digits}f}"
             text = f"{cell.mean:.{cell.digits}f}\n± {half}"
             axes.text(col, row, text, ha="center", va="center", fontsize=8, color=colour)
-    short = [name.removeprefix("script:") for name in found.names]
-    axes.set_xticks(range(many), short, rotation=30, ha="left", fontsize=8)
-    axes.set_yticks(range(many), short, fontsize=8)
+    axes.set_xticks(range(cols), _short(found.partners), rotation=30, ha="left", fontsize=8)
+    axes.set_yticks(range(rows), _short(found.names), fontsize=8)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     figure.colorbar(shown, ax=axes, fraction=0.04, pad=0.02).ax.tick_params(labelsize=7)
@@ -113,6 +141,10 @@ def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -
     figure.text(0.02, 0.905, told, fontsize=8.5, color=plots.INK)
     figure.text(0.02, 0.03, footnote, fontsize=7, color=plots.FAINT)
     plots.write(figure, path)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [name.removeprefix("script:") for name in names]
 
 
 def _mean(values: Float[np.ndarray, "*axes"]) -> Estimate:

@@ -1,12 +1,13 @@
 """Published experiments as tables of runs, each cell a plan with its own run folder."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sociarium.core.errors import UnknownName
 from sociarium.core.manifest import MANIFEST, read_manifest
+from sociarium.learning.population import WORD
 from sociarium.learning.training import Plan
 
 
@@ -17,11 +18,19 @@ class Cell:
     panel: str  # a world
     line: str  # what differs within a panel
     plan: Plan
+    population: str = ""  # the line of this panel whose policies are its partners
 
     @property
     def name(self) -> str:
         """What its run folder is called."""
-        return f"{self.panel}-{self.line}".replace(" ", "_").lower()
+        return _folder_name(self.panel, self.line)
+
+    def plan_in(self, out: Path) -> Plan:
+        """The plan of a run below this folder, where its partners are too."""
+        if not self.population:
+            return self.plan
+        partners = out / _folder_name(self.panel, self.population)
+        return replace(self.plan, partners=f"{WORD}{partners}")
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,11 @@ class Study:
     title: str
     source: str
     cells: tuple[Cell, ...]
+    partners: tuple[str, ...] = ()  # held out: beside each of them finished policies play too
+
+
+def _folder_name(panel: str, line: str) -> str:
+    return f"{panel}-{line}".replace(" ", "_").lower()
 
 
 # World: lanes, steps between updates, millions of steps, seeds.
@@ -149,6 +163,38 @@ def _land_cell(world: str, preference: str) -> Cell:
     return Cell(world, preference, plan)
 
 
+# Fictitious co-play in two kitchens. Soups pay 20; what leads to one is worth something at first.
+_COOKING = {
+    "lanes": 64,
+    "num_steps": 128,
+    "epochs": 4,
+    "num_minibatches": 4,
+    "learning_rate": 1e-3,
+    "reward_scale": 0.05,
+}
+_HELPED = "shaped:potted=3,plated=5,useful_dish=3,until=0.7"
+# Line: millions of steps, seeds, snapshots, and the line whose policies are the partners.
+_COOKS: Mapping[str, tuple[float, range, int, str]] = {
+    "self-play": (2.0, range(3), 0, ""),
+    "population": (1.5, range(10, 14), 10, ""),
+    "best response": (2.0, range(3), 0, "population"),
+}
+
+
+def _cooking(layout: str) -> Iterator[Cell]:
+    for line, (millions, seeds, snapshots, population) in _COOKS.items():
+        plan = Plan(
+            "ippo",
+            f"overcooked-v0?layout={layout}",
+            _HELPED,
+            steps=int(millions * 1e6),
+            seeds=tuple(seeds),
+            snapshots=snapshots,
+            settings=_COOKING,
+        )
+        yield Cell(layout, line, plan, population)
+
+
 STUDIES = {
     "socialjax:fig2": Study(
         "Collective return while learning",
@@ -174,6 +220,21 @@ STUDIES = {
         "Collective return in Contract-Easy while learning (Oracle: 200)",
         "AdaSociety (Huang et al., 2024), table 2: contracts are learned by a curriculum",
         tuple(_contract_cell(line, *arm) for line, arm in _CONTRACT_ARMS.items()),
+    ),
+    "overcooked:partners": Study(
+        "Soups times 20 while learning to cook with oneself, and with a population",
+        "fictitious co-play (Strouse et al., 2021) in two layouts of Overcooked",
+        tuple(
+            cell for layout in ("cramped_room", "coordination_ring") for cell in _cooking(layout)
+        ),
+        (
+            "script:cook",
+            "script:supplier",
+            "script:waiter",
+            "script:lazy",
+            "script:stubborn",
+            "script:cook?epsilon=0.3",
+        ),
     ),
     "adasociety:land": Study(
         "Collective return on the frontier without a charter (Oracle: 200 and 940)",
