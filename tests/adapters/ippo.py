@@ -16,12 +16,13 @@ from jaxmarl.wrappers.baselines import LogWrapper
 
 class ActorCritic(nn.Module):
     action_dim: int
+    width: int
 
     @nn.compact
     def __call__(self, x):
-        x = nn.relu(nn.Conv(8, (3, 3), strides=(2, 2))(x))
-        x = nn.relu(nn.Dense(16)(x.reshape((x.shape[0], -1))))
-        return nn.Dense(self.action_dim)(x), nn.Dense(1)(x)[:, 0]
+        x = nn.relu(nn.Conv(8, (3, 3))(x.astype(jnp.float32))).reshape((x.shape[0], -1))
+        actor, critic = (nn.relu(nn.Dense(self.width)(x)) for _ in range(2))
+        return nn.Dense(self.action_dim)(actor), nn.Dense(1)(critic)[:, 0]
 
 
 class Transition(NamedTuple):
@@ -29,6 +30,7 @@ class Transition(NamedTuple):
     action: jnp.ndarray
     value: jnp.ndarray
     reward: jnp.ndarray
+    shaped: jnp.ndarray
     log_prob: jnp.ndarray
     obs: jnp.ndarray
     info: jnp.ndarray
@@ -44,13 +46,14 @@ def unbatchify(x, agent_list, num_envs, num_agents):
     return {a: x[i].squeeze(-1) for i, a in enumerate(agent_list)}
 
 
-def make_train(env, config):
-    num_agents = env.num_agents
+def make_train(env, config, keep=lambda metric: metric):
+    """`keep` says what is left of the figures of an update."""
+    num_agents, scale = env.num_agents, config.get("REW_SCALE", 1.0)
     num_actors = num_agents * config["NUM_ENVS"]
     env = LogWrapper(env)
 
     def train(rng):
-        network = ActorCritic(env.action_space(env.agents[0]).n)
+        network = ActorCritic(env.action_space(env.agents[0]).n, config.get("WIDTH", 16))
         rng, _rng = jax.random.split(rng)
         shape = env.observation_space(env.agents[0]).shape
         params = network.init(_rng, jnp.zeros((1, *shape)))
@@ -74,19 +77,24 @@ def make_train(env, config):
             obsv, env_state, reward, done, info = jax.vmap(env.step, in_axes=(0, 0, 0))(
                 rng_step, env_state, env_act
             )
+            reward = batchify(reward, env.agents, num_actors)
+            shaped = info.pop("shaped_reward", None)
+            shaped = batchify(shaped, env.agents, num_actors) if shaped else jnp.zeros_like(reward)
             info = jax.tree.map(lambda x: x.reshape(num_actors), info)
             transition = Transition(
                 jnp.tile(done["__all__"], num_agents),
                 action,
                 value,
-                batchify(reward, env.agents, num_actors),
+                reward,
+                shaped,
                 log_prob,
                 obs_batch,
                 info,
             )
             return (train_state, env_state, obsv, rng), transition
 
-        def _update_step(runner_state, unused):
+        def _update_step(runner_state, update):
+            shaping = jnp.maximum(1 - update / config.get("SHAPED_UPDATES", 1), 0)
             runner_state, traj = jax.lax.scan(_env_step, runner_state, None, config["NUM_STEPS"])
             train_state, env_state, last_obs, rng = runner_state
             _, last_val = network.apply(
@@ -96,7 +104,8 @@ def make_train(env, config):
             def _get_advantages(carry, transition):
                 gae, next_value = carry
                 carries_on = 1 - transition.done
-                delta = transition.reward + 0.99 * next_value * carries_on - transition.value
+                gain = (transition.reward + shaping * transition.shaped) * scale
+                delta = gain + 0.99 * next_value * carries_on - transition.value
                 gae = delta + 0.99 * 0.95 * carries_on * gae
                 return (gae, transition.value), gae
 
@@ -104,27 +113,41 @@ def make_train(env, config):
             _, advantages = jax.lax.scan(_get_advantages, start, traj, reverse=True)
             targets = advantages + traj.value
 
-            def _loss_fn(params):
-                flat = traj.obs.reshape((-1, *traj.obs.shape[2:]))
-                logits, value = network.apply(params, flat)
-                action = traj.action.reshape(-1)
+            def _loss_fn(params, obs, action, old_log_prob, gae, target):
+                logits, value = network.apply(params, obs)
                 log_probs = jax.nn.log_softmax(logits)
                 log_prob = jnp.take_along_axis(log_probs, action[:, None], 1)[:, 0]
-                ratio = jnp.exp(log_prob - traj.log_prob.reshape(-1))
-                gae = advantages.reshape(-1)
+                ratio = jnp.exp(log_prob - old_log_prob)
                 gae = (gae - gae.mean()) / (gae.std() + 1e-8)
                 clipped = jnp.clip(ratio, 0.8, 1.2) * gae
                 actor = -jnp.minimum(ratio * gae, clipped).mean()
-                critic = jnp.square(value - targets.reshape(-1)).mean()
+                critic = jnp.square(value - target).mean()
                 entropy = -(jnp.exp(log_probs) * log_probs).sum(-1).mean()
                 return actor + 0.5 * critic - 0.01 * entropy
 
-            loss, grads = jax.value_and_grad(_loss_fn)(train_state.params)
-            train_state = train_state.apply_gradients(grads=grads)
-            metric = {**traj.info, "loss": loss, "reward": traj.reward}
-            return (train_state, env_state, last_obs, rng), metric
+            batch = (traj.obs, traj.action, traj.log_prob, advantages, targets)
+            batch = jax.tree.map(lambda x: x.reshape((-1, *x.shape[2:])), batch)
+
+            def _update_minibatch(train_state, minibatch):
+                loss, grads = jax.value_and_grad(_loss_fn)(train_state.params, *minibatch)
+                return train_state.apply_gradients(grads=grads), loss
+
+            def _update_epoch(train_state, rng):
+                order = jax.random.permutation(rng, len(batch[1]))
+                order = order.reshape(config.get("NUM_MINIBATCHES", 1), -1)
+                return jax.lax.scan(
+                    lambda state, some: _update_minibatch(state, [x[some] for x in batch]),
+                    train_state,
+                    order,
+                )
+
+            rng, _rng = jax.random.split(rng)
+            epochs = jax.random.split(_rng, config.get("UPDATE_EPOCHS", 1))
+            train_state, loss = jax.lax.scan(_update_epoch, train_state, epochs)
+            metric = {**traj.info, "loss": loss.mean(), "reward": traj.reward}
+            return (train_state, env_state, last_obs, rng), keep(metric)
 
         runner_state = (train_state, env_state, obsv, rng)
-        return jax.lax.scan(_update_step, runner_state, None, config["NUM_UPDATES"])
+        return jax.lax.scan(_update_step, runner_state, jnp.arange(config["NUM_UPDATES"]))
 
     return train

@@ -15,6 +15,7 @@ from sociarium.core.actions import STAY, find_action
 from sociarium.core.errors import BadArgument, UnknownName
 from tests.adapters.worlds import Siesta, every_world, world
 from tests.toys.meadow import Meadow
+from tests.toys.taking import Taking
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,21 @@ def test_rewards_can_be_those_of_the_reference():
     assert adapter.wanted(points, "times_players").tolist() == [3, -6, 12]
     with pytest.raises(UnknownName, match="mean"):
         MultiAgent("coins-v0", reward="men")
+
+
+def test_deeds_can_be_worth_something_besides_points():
+    env = MultiAgent(Taking(players=3), observe=Codes, shaped={"took": 2.0, "stayed": 0.5})
+    key = jax.random.PRNGKey(0)
+    _, state = env.reset(key)
+    actions = {"agent_0": jnp.int32(1), "agent_1": jnp.int32(0), "agent_2": jnp.int32(1)}
+    *_, info = env.step(key, state, actions)
+    assert {agent: float(x) for agent, x in info["shaped_reward"].items()} == {
+        "agent_0": 2.0,
+        "agent_1": 0.5,
+        "agent_2": 2.0,
+    }
+    with pytest.raises(UnknownName, match="took"):
+        MultiAgent(Taking(players=3), shaped={"tok": 1.0})
 
 
 def test_actions_out_of_range_are_refused_and_inside_a_program_they_stay(meadow):

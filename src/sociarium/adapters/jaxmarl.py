@@ -7,7 +7,7 @@ JaxMARL itself is not needed; where it is loaded, spaces are its own, because it
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -26,6 +26,7 @@ from sociarium.arena.observers import Observe, OneHot
 from sociarium.core.actions import STAY
 from sociarium.core.environment import Environment, Transition
 from sociarium.core.errors import UnknownName
+from sociarium.core.events import counts
 from sociarium.core.random import PCG4D
 
 REWARDS = ("own", "mean", "sum", "times_players")
@@ -47,7 +48,9 @@ class MultiAgent:
     `observe` makes the observations (`Codes` for raw codes). `reward` is what a learner gets: its
     `own` points, the `mean` or the `sum` of everybody's, or its own `times_players`. JaxMARL has
     one flag for every kind of end; `info` holds what it leaves out, with one entry for each agent:
-    the plain points (`raw`), whether it was a time-out (`truncated`), and the world's gauges.
+    the plain points (`raw`), whether it was a time-out (`truncated`), and the world's gauges. With
+    `shaped`, events and what each is worth to who does it, `info` has a `shaped_reward` by agent,
+    as JaxMARL's Overcooked does, whose training scripts anneal it.
     """
 
     def __init__(
@@ -57,10 +60,16 @@ class MultiAgent:
         params: Any = None,
         observe: Observe = OneHot,
         reward: str = "own",
+        shaped: Mapping[str, float] | None = None,
     ) -> None:
         if reward not in REWARDS:
             raise UnknownName("reward", reward, REWARDS)
         self.world = catalogue.make(env) if isinstance(env, str) else env
+        self.shaped = dict(shaped or {})
+        events = {spec.name: spec for spec in self.world.event_specs}
+        for name in self.shaped:
+            if name not in events:
+                raise UnknownName(f"event of {self.name}", name, tuple(events))
         self.params = self.world.params() if params is None else params
         self.observer = observe(self.world)
         self.reward = reward
@@ -174,16 +183,25 @@ class MultiAgent:
         """Which actions are legal."""
         return self._by_agent(self.world.legal(state.world, self.params))
 
-    def _gains(
-        self, world: Any, transition: Transition
-    ) -> tuple[ByAgent, ByAgent, dict[str, Shaped[Array, "..."]]]:
+    def _gains(self, world: Any, transition: Transition) -> tuple[ByAgent, ByAgent, dict[str, Any]]:
         """Rewards, ends and information of a step."""
         ended = transition.terminated | transition.truncated
         dones = {**dict.fromkeys(self.agents, ended), "__all__": ended}
         levels = {"truncated": transition.truncated, **self.world.gauges(world, self.params)}
         info = {name: jnp.full(self.num_agents, level) for name, level in levels.items()}
         rewards = self._by_agent(wanted(transition.reward, self.reward))
-        return rewards, dones, {"raw": transition.raw, **info}
+        return rewards, dones, {"raw": transition.raw, **info, **self._shaped_reward(transition)}
+
+    def _shaped_reward(self, transition: Transition) -> dict[str, ByAgent]:
+        """What deeds are worth besides points, if anything."""
+        if not self.shaped:
+            return {}
+        extra = jnp.zeros(self.num_agents)
+        for spec in self.world.event_specs:
+            if spec.name in self.shaped:
+                done = counts(transition.events[spec.name], spec, self.num_agents)
+                extra = extra + self.shaped[spec.name] * done
+        return {"shaped_reward": self._by_agent(extra)}
 
     def _start(self, wanted: Bool[Array, ""], key: Key[Array, ""]) -> Any:
         """A start state where it is wanted."""
