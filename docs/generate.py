@@ -37,7 +37,7 @@ from sociarium.cli.reproduce import standing
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
-from sociarium.evaluation import cards
+from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores
 from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
@@ -329,6 +329,12 @@ def cuisine() -> list[str]:
         "are open at the end; the gauges count all three. An idle team under the shipped rules and "
         "streams fails as often as was published, on all levels and intervals "
         "(`pytest -m slow tests/worlds/test_cuisine_rules.py`).",
+        "## What is possible",
+        '`sociarium oracle "cuisine?level=3" --seed 1` tells what all cooks can earn at most '
+        "with the orders of a seed: `orders`, if every one is met; `work`, if only the cooks' time "
+        "counts, 4 steps for each raw ingredient and 4 for each cooking; `schedule`, proved by "
+        "CP-SAT (extra `oracle`), beside the dishes of the best schedule it found. "
+        "[What teams reach](../results.md#orders-that-do-not-wait) beside GPT-4.",
     ]
 
 
@@ -376,6 +382,7 @@ def filled(text: str) -> str:
         "welfare": welfare,
         "self-interest": self_interest,
         "tokens": tokens_of_styles,
+        "mindagent:bounds": orders_met,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -385,6 +392,13 @@ def filled(text: str) -> str:
 
     pattern = r"<!-- table: (?P<name>[\w:-]+) -->.*?<!-- end -->"
     return re.sub(pattern, fill, text, flags=re.S)
+
+
+def orders_met() -> list[str]:
+    """What teams of Cuisine reach, beside GPT-4 and beside schedules."""
+    folder = DOCS / "results" / "mindagent-bounds"
+    study = cuisine_bounds.CuisineBounds(cuisine_bounds.CELLS, folder)
+    return cuisine_scores.markdown(cuisine_scores.Scores(study))
 
 
 def results(name: str) -> list[str]:

@@ -58,6 +58,8 @@ def compared(level, rules, players, seed, lanes=6, steps=60):
     """How often each thing happened; raises at the first difference."""
     env = Cuisine(players, level, 1 + seed % 5, rules)
     reference, params = plain.Cuisine(env, find_level(level)), env.params()
+    numbers = {"order_reward": 1.0, "interval": int(params.interval)}
+    numbers["patience"] = params.patience.tolist()
     keys = jax.random.split(random.key(seed), lanes)
     state = jax.vmap(env.reset, (0, None))(keys, params)
     names = [action.name for action in env.actions]
@@ -84,7 +86,7 @@ def compared(level, rules, players, seed, lanes=6, steps=60):
         cooks = [{"at": "serving table", "holds": None} for _ in range(players)]
         words.append({"clock": 0, "cooks": cooks, "tools": tools, "table": [], "orders": []})
         words[lane] |= {"stream": stream, "completed": 0, "failed": 0}
-        reference.order(words[lane], stream[0])
+        reference.order(words[lane], stream[0], numbers["patience"])
     for _ in range(steps):
         errs = rng.random((lanes, players)) < np.arange(lanes)[:, None] / lanes / 3
         actions = np.where(errs, _lively(rng, legal, env), greedy)
@@ -92,7 +94,7 @@ def compared(level, rules, players, seed, lanes=6, steps=60):
         after = state
         for lane in range(lanes):
             told = [names[a] for a in actions[lane]]
-            paid, happened = reference.step(words[lane], told, {"order_reward": 1.0})
+            paid, happened = reference.step(words[lane], told, numbers)
             where = f"level {level}, {rules}, seed {seed}, lane {lane}: {told}"
             ours = in_words(jax.tree.map(lambda x, at=lane: x[at], after), env)
             assert ours == plainly(words[lane]), f"{where}\n{ours}\n{plainly(words[lane])}"

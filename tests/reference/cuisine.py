@@ -98,17 +98,17 @@ class Cuisine:
         state["clock"] += 1
         for order in state["orders"]:
             order["left"] -= 1
-        every = self.env.interval
+        every = params["interval"]
         if state["clock"] % every == 0 and len(state["orders"]) < 6:
             number = state["clock"] // every
             if number < len(state["stream"]):
-                self.order(state, state["stream"][number])
+                self.order(state, state["stream"][number], params["patience"])
         state["completed"] += len(met)
         state["failed"] += min(len(late), 1) if self.env.compat else len(late)
         return len(met) * params["order_reward"], happened
 
-    def order(self, state, dish):
+    def order(self, state, dish, patience):
         """A new order."""
         state["number"] = state.get("number", 0) + 1
-        left = int(self.env.patience[self.env.dishes.index(dish)])
+        left = patience[self.env.dishes.index(dish)]
         state["orders"].append({"dish": dish, "left": left, "number": state["number"]})

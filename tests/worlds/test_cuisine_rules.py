@@ -3,6 +3,7 @@
 import dataclasses
 from functools import cache
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from sociarium.core import random
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.envs.kitchens.cuisine import NONE, OUTCOMES, Cuisine
+from sociarium.envs.kitchens.cuisine import NONE, OUTCOMES, STREAMS, Cuisine
 from sociarium.envs.kitchens.menus import ALPHAS, LEVELS, RAW, RECIPES
 from tests.kitchens.cuisine_play import compared
 
@@ -232,9 +233,9 @@ def test_r7_orders_come_at_the_start_and_every_interval_while_there_is_room():
     assert int((game.state.dish != NONE).sum()) == 1
     for step in range(1, 40):
         came += [step for name, _, _ in game.does("stay", "stay") if name == "ordered"]
-    assert came == [*range(0, 40, game.env.interval)]
+    assert came == [*range(0, 40, int(game.params.interval))]
     crowded = Kitchen(dish=jnp.zeros(6, jnp.int32), left=jnp.full(6, 30, jnp.int32))
-    for _ in range(game.env.interval):
+    for _ in range(int(game.params.interval)):
         assert not [1 for name, _, _ in crowded.does("stay", "stay") if name == "ordered"]
 
 
@@ -298,27 +299,39 @@ def test_r9_only_the_horizon_ends():
 # Besides.
 
 
-def idle_failures(level, interval):
-    total = 0
-    for episode in range(3):
-        env = Cuisine(1, level, interval, "compat", f"published:{episode}")
-        params = env.params()
-        step = jax.jit(lambda s, e=env, p=params: e.step(random.key(0), s, STAYS, p)[0])
-        state = env.reset(random.key(0), params)
-        for _ in range(60):
-            state = step(state)
-        total += int(state.failed)
-    return total
+def idle_failures(level):
+    env = Cuisine(1, level, rules="compat")
+    reset, step, total = jax.jit(env.reset), jax.jit(env.step), []
+    for interval in range(1, 6):
+        total.append(0)
+        for stream in STREAMS[1:]:
+            params = env.params(**env.order_stream(interval, stream))
+            state = reset(random.key(0), params)
+            for _ in range(60):
+                state, _ = step(random.key(0), state, STAYS, params)
+            total[-1] += int(state.failed)
+    return tuple(total)
 
 
 def test_an_idle_team_fails_as_often_as_was_published():
-    assert [idle_failures(3, interval) for interval in range(1, 6)] == [24, 15, 12, 9, 6]
+    assert idle_failures(3) == IDLE[3]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_an_idle_team_fails_as_often_as_was_published_on_every_level(level):
-    assert tuple(idle_failures(level, interval) for interval in range(1, 6)) == IDLE[level]
+    assert idle_failures(level) == IDLE[level]
+
+
+def test_every_interval_and_stream_has_parameters_of_the_same_shapes():
+    env = kitchen()[0]
+    shapes = jax.tree.map(jnp.shape, env.params())
+    for interval in range(1, 6):
+        for stream in STREAMS:
+            params = env.params(**env.order_stream(interval, stream))
+            assert jax.tree.map(jnp.shape, params) == shapes
+            own = Cuisine(2, 3, interval, stream=stream)
+            assert eqx.tree_equal(own.params(), params) and own.view_spec == env.view_spec
 
 
 def test_the_fast_kitchen_equals_the_plain_one():

@@ -3,19 +3,21 @@
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import tyro
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.core.errors import BadArgument
+from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
-from sociarium.evaluation import learning_curves
+from sociarium.evaluation import cuisine_bounds, cuisine_plot, cuisine_scores, learning_curves
 from sociarium.evaluation.crossplay import play_beside
 from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
 from sociarium.learning import studies
@@ -26,22 +28,46 @@ from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import train_into
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
+from sociarium.views.progress import progress
 
 EVALUATION = "evaluation.json"
+PLAYED = ("mindagent:bounds",)  # studies without training
+AnyCell = TypeVar("AnyCell", Cell, cuisine_bounds.LevelTeam)
 _UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@runtime_checkable
+class StudyRuns(Protocol):
+    """Some runs of a study and their folder, whatever they are made of."""
+
+    def advance(self, seconds: float) -> None:
+        """Does what is missing, for so long at most."""
+        ...
+
+    def draw(self, picture: Path | None) -> None:
+        """Draws what is stored, to the usual file if none is given."""
+        ...
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is stored, as plain data."""
+        ...
+
+    def show(self, console: Console) -> None:
+        """Prints what is stored."""
+        ...
 
 
 @dataclass(frozen=True)
 class Reproduce:
-    """Repeat a published experiment: train its runs, draw their curves, tabulate their returns.
+    """Repeat a published experiment: train or play its runs, draw and tabulate what comes of them.
 
-    Runs are trained one after another into --out until the budget is used up; the next call goes
-    on where this one stopped. Finished runs are not trained again, so --budget 0 draws from what is
+    Runs are made one after another into --out until the budget is used up; the next call goes
+    on where this one stopped. Finished runs are not made again, so --budget 0 draws from what is
     stored. Runs that are unfinished say so in the table and in the picture.
     """
 
-    study: tyro.conf.Positional[str]  # as socialjax:fig2 or adasociety:contract
-    budget: str = "0"  # time to train for, as in 90m or 2h
+    study: tyro.conf.Positional[str]  # as socialjax:fig2, adasociety:contract or mindagent:bounds
+    budget: str = "0"  # time to train or play for, as in 90m or 2h
     out: Path | None = None  # folder of the runs; by default runs/<study>
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg
     only: tuple[str, ...] = ()  # names of runs or worlds; all if empty
@@ -49,36 +75,54 @@ class Reproduce:
     json: bool = False  # one JSON object instead of a table
 
     def run(self) -> None:
-        """Trains what the budget allows, then shows what there is."""
-        study = studies.find(self.study)
+        """Does what the budget allows, then shows what there is."""
+        runs, budget = self._runs(), _seconds(self.budget)
+        runs.advance(budget)
+        runs.draw(self.picture)
+        if self.json:
+            print(json.dumps({"study": self.study, "runs": runs.rows()}))
+        else:
+            runs.show(Console(width=None if Console().is_terminal else 110))
+
+    def _runs(self) -> StudyRuns:
+        """The chosen runs of the study."""
         out = self.out or Path("runs") / self.study.replace(":", "-")
-        cells = [c for c in study.cells if not self.only or {c.name, c.panel} & set(self.only)]
-        names = {name for cell in study.cells for name in (cell.name, cell.panel)}
+        if self.study in PLAYED:
+            return PlayedRuns(tuple(self._chosen(cuisine_bounds.CELLS)), out)
+        if self.study not in studies.STUDIES:
+            raise UnknownName("study", self.study, (*studies.STUDIES, *PLAYED))
+        study = studies.STUDIES[self.study]
+        return TrainedRuns(study, tuple(self._chosen(study.cells)), out, self.episodes)
+
+    def _chosen(self, cells: Sequence[AnyCell]) -> list[AnyCell]:
+        names = {name for cell in cells for name in (cell.name, cell.panel)}
         if strangers := [name for name in self.only if name not in names]:
-            known = ", ".join(cell.name for cell in study.cells)
+            known = ", ".join(cell.name for cell in cells)
             raise BadArgument(
                 f"--only names no run of {self.study}: {', '.join(strangers)}; its runs are {known}"
             )
-        console = Console(stderr=True)
-        self._train(study, cells, out, _seconds(self.budget), console)
-        rows = [standing(cell, out / cell.name) for cell in cells]
-        self._draw(study, cells, rows, out)
-        if self.json:
-            print(json.dumps({"study": self.study, "runs": rows}))
-        else:
-            Console(width=None if Console().is_terminal else 110).print(_table(rows))
+        return [c for c in cells if not self.only or {c.name, c.panel} & set(self.only)]
 
-    def _train(
-        self, study: Study, cells: list[Cell], out: Path, budget: float, console: Console
-    ) -> None:
-        until = time.monotonic() + budget
-        for number, cell in enumerate(cells, 1):
-            folder = out / cell.name
+
+@dataclass(frozen=True)
+class TrainedRuns:
+    """Runs that are trained, whose policies then play some episodes."""
+
+    study: Study
+    cells: tuple[Cell, ...]
+    out: Path
+    episodes: int
+
+    def advance(self, seconds: float) -> None:
+        """Trains what is not finished, and has finished policies play."""
+        until, console = time.monotonic() + seconds, Console(stderr=True)
+        for number, cell in enumerate(self.cells, 1):
+            folder = self.out / cell.name
             if studies.state_of(folder) != "finished" and time.monotonic() < until:
-                what = f"{cell.name} ({number} of {len(cells)})"
+                what = f"{cell.name} ({number} of {len(self.cells)})"
                 with training_progress(what) as on_progress:
                     train_into(
-                        cell.plan_in(out),
+                        cell.plan_in(self.out),
                         folder,
                         resume=studies.state_of(folder) == "unfinished",
                         seconds=until - time.monotonic(),
@@ -89,17 +133,17 @@ class Reproduce:
                 if not (folder / "weights").exists():
                     continue
                 with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
-                    found = self._evaluated(cell, folder, study.partners)
+                    found = self._evaluated(cell, folder)
                 (folder / EVALUATION).write_text(json.dumps(found, indent=1) + "\n")
 
-    def _evaluated(self, cell: Cell, folder: Path, partners: tuple[str, ...]) -> dict[str, Any]:
+    def _evaluated(self, cell: Cell, folder: Path) -> dict[str, Any]:
         """How the policies of a run do among themselves, and beside held-out partners."""
         env = catalogue.make(cell.plan.world, players=cell.plan.players)
         rules = Curriculum(env, cell.plan.curriculum).last(env.params())
         found = policy_returns(
             env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
         ).as_dict()
-        if partners:
+        if partners := self.study.partners:
             policies = [Seat("policy", str(folder), (("seed", str(n)),)) for n in cell.plan.seeds]
             beside = play_beside(env, policies, partners, episodes=self.episodes, seed=1_000_000)
             by_seed = beside.returns.mean((2, 3))
@@ -110,19 +154,59 @@ class Reproduce:
             }
         return found
 
-    def _draw(self, study: Study, cells: list[Cell], rows: list[dict[str, Any]], out: Path) -> None:
+    def rows(self) -> list[dict[str, Any]]:
+        """How far every run is, and how its policies do."""
+        return [standing(cell, self.out / cell.name) for cell in self.cells]
+
+    def draw(self, picture: Path | None) -> None:
+        """The learning curves."""
         lines = [
             learning_curves.Line(
                 cell.panel,
                 cell.line,
-                _figures(out / cell.name, "step"),
-                _returns(out / cell.name),
+                _figures(self.out / cell.name, "step"),
+                _returns(self.out / cell.name),
                 row["done"],
             )
-            for cell, row in zip(cells, rows, strict=True)
+            for cell, row in zip(self.cells, self.rows(), strict=True)
         ]
-        picture = self.picture or out / "curves.svg"
-        learning_curves.save(lines, picture, title=study.title, footnote=study.source)
+        picture = picture or self.out / "curves.svg"
+        learning_curves.save(lines, picture, title=self.study.title, footnote=self.study.source)
+
+    def show(self, console: Console) -> None:
+        """A table of the runs."""
+        console.print(_table(self.rows()))
+
+
+@dataclass(frozen=True)
+class PlayedRuns:
+    """Cuisine's levels, played by scripts and by schedules."""
+
+    cells: tuple[cuisine_bounds.LevelTeam, ...]
+    out: Path
+
+    @property
+    def _study(self) -> cuisine_bounds.CuisineBounds:
+        return cuisine_bounds.CuisineBounds(self.cells, self.out)
+
+    def advance(self, seconds: float) -> None:
+        """Plays what is missing."""
+        with progress("cuisine") as on_progress:
+            self._study.run(seconds, on_progress)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The scores of drawn orders."""
+        return cuisine_scores.summaries(cuisine_scores.Scores(self._study))
+
+    def draw(self, picture: Path | None) -> None:
+        """Shares of orders on the main level."""
+        scores = cuisine_scores.Scores(self._study)
+        cuisine_plot.save(scores, picture or self.out / "curves.svg")
+
+    def show(self, console: Console) -> None:
+        """The tables that stand in the documentation."""
+        scores = cuisine_scores.Scores(self._study)
+        console.print(Markdown("\n".join(cuisine_scores.markdown(scores))))
 
 
 def _seconds(text: str) -> float:
@@ -166,21 +250,19 @@ def standing(cell: Cell, folder: Path) -> dict[str, Any]:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table("run", box=None, pad_edge=False)
-    for title in (
-        "seeds",
-        "steps",
-        "collective return (IQM, 95%)",
-        "cooperation",
-        "state",
-    ):
+    titles = ["seeds", "steps", "collective return (IQM, 95%)", "cooperation", "state"]
+    if beside := any("beside" in row for row in rows):
+        titles.insert(3, "own, beside held-out partners")
+    for title in titles:
         table.add_column(title, justify="right")
     for row in rows:
-        found = row.get("collective")
+        found, held_out = row.get("collective"), row.get("beside")
         table.add_row(
             row["run"],
             str(row["seeds"]),
             f"{row['steps'] / 1e6:g} M",
             str(Estimate(**found)) if found else "",
+            *([str(Estimate(**held_out["mean"])) if held_out else ""] if beside else []),
             PolicyReturns.told(row["cooperation"]) if found else "",
             f"unfinished, {row['done']:.0%}" if row["state"] == "unfinished" else row["state"],
         )

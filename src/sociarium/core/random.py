@@ -91,6 +91,11 @@ def key(seed: int) -> Key[Array, ""]:
     return jax.random.key(seed, impl=PCG4D)
 
 
+def episode_key(seed: int) -> Key[Array, ""]:
+    """The key from which the first episode of a seed begins, as `rollout(seed=...)` plays it."""
+    return jax.random.fold_in(jax.random.fold_in(key(seed), 0), 0)
+
+
 def bits(key: Key[Array, ""], *shape: int) -> UInt32[Array, "*shape"]:
     """One 32-bit word for each index of `shape`."""
     return jax.random.bits(key, shape, jnp.uint32)

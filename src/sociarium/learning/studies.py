@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sociarium.core.errors import UnknownName
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.learning.population import WORD
 from sociarium.learning.training import Plan
@@ -242,13 +241,6 @@ STUDIES = {
         tuple(_land_cell(*cell) for cell in _BARE_LAND),
     ),
 }
-
-
-def find(name: str) -> Study:
-    """The study of this name."""
-    if name not in STUDIES:
-        raise UnknownName("study", name, tuple(STUDIES))
-    return STUDIES[name]
 
 
 def state_of(folder: Path) -> str:

@@ -27,6 +27,8 @@ Differs from MindAgent: commands are about where a cook is, a command that canno
       Points are orders met.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -47,8 +49,9 @@ from sociarium.core.environment import (
 )
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import event
-from sociarium.core.facets import Bench, Cooperation, Places
+from sociarium.core.facets import Bench, Bounds, Cooperation, Places
 from sociarium.core.params import replace_parameters
+from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
@@ -59,10 +62,11 @@ from sociarium.envs.kitchens.menus import (
     STORAGE,
     TABLE,
     TAKEN_RAW,
-    Level,
     find_level,
+    numbered,
     published_orders,
 )
+from sociarium.envs.kitchens.schedule import Order, Problem, can_solve, solve, work_bound
 
 SHEET = RuleSheet.read(__doc__)
 RULES = ("fixed", "compat")
@@ -72,6 +76,7 @@ SLOTS = 6  # open orders
 LONGEST = 120  # steps for which there are orders
 AT_STORAGE, AT_TABLE, TOOLS = 0, 1, 2  # places; all from the third on are tools
 NONE = -1  # no item, no order
+SECONDS = 10.0  # for the schedule among the bounds
 AMOUNTS = tuple(str(units) for units in range(22))
 
 Kitchen = tuple[Array, Array, Array, Array]  # inside, busy, cooked, and the table
@@ -96,11 +101,9 @@ class Params(eqx.Module):
     order_reward: Float[Array, ""]
     failure_cost: Float[Array, ""]
     horizon: Int[Array, ""]
-
-    @classmethod
-    def of(cls) -> "Params":
-        """Orders pay, and failures cost nothing but the chance."""
-        return cls(jnp.float32(1.0), jnp.float32(0.0), jnp.int32(60))
+    interval: Int[Array, ""]  # steps between two orders
+    patience: Int[Array, " dishes"]  # steps in which an order for each dish can be met
+    orders: Int[Array, " orders"]  # the dish of each order, or NONE where it is drawn by lot
 
 
 class State(eqx.Module):
@@ -149,19 +152,18 @@ class Cuisine(Environment[State, Params]):
         if stream not in STREAMS:
             raise UnknownName("stream", stream, STREAMS)
         self.players, self.compat = players, rules == "compat"
-        self._lay_out(find_level(level), ALPHAS[interval - 1])
+        self.level = find_level(level)
+        self._lay_out()
         told = {f"L{number}": str(recipe) for number, recipe in enumerate(self.recipes, 1)}
         self.sheet = replace(SHEET, rules={**SHEET.rules, **told})
-        self.published = None
-        if stream != STREAMS[0]:
-            self.published = published_orders(
-                len(self.dishes), self.interval, LONGEST // 2, int(stream[-1])
-            )
+        self._defaults = Params(
+            jnp.float32(1.0), jnp.float32(0.0), jnp.int32(60), **self.order_stream(interval, stream)
+        )
         self._declare()
 
-    def _lay_out(self, level: Level, alpha: float) -> None:
+    def _lay_out(self) -> None:
         """Numbers everything: items (dishes first), places, and recipes as bits."""
-        tools = level.tools
+        level, tools = self.level, self.level.tools
         if not self.compat:
             tools = (*tools, *(tool for tool in level.missing for _ in range(2)))
         made = [recipe.product for recipe in level.needed if recipe.product not in level.dishes]
@@ -176,10 +178,8 @@ class Cuisine(Environment[State, Params]):
         self.made_in = np.array([[r.tool == tool for r in self.recipes] for tool in tools])
         self.cook_time = np.array([COOK_TIME[tool] for tool in tools], np.int32)
         self.open_top = np.array([tool == TAKEN_RAW for tool in tools])
-        self.interval = level.interval(alpha)
-        self.patience = np.array([level.patience(d, alpha) for d in level.dishes], np.int32)
         self.tools = tools
-        self.places = (STORAGE, TABLE, *_numbered(tools))
+        self.places = (STORAGE, TABLE, *numbered(tools))
 
     def _declare(self) -> None:
         """Names for all that can be done, seen and told."""
@@ -228,7 +228,8 @@ class Cuisine(Environment[State, Params]):
         )
         crowd = tuple(str(many) for many in range(self.players + 1))
         working = ("idle", "done", *(f"{left} more steps" for left in range(1, 1 + 3)))
-        dishes, longest = ("nothing", *self.dishes), int(self.patience.max())
+        dishes = ("nothing", *self.dishes)
+        longest = max(self.level.patience(dish, ALPHAS[-1]) for dish in self.dishes)
         hands = ("nothing", *items)
         self.view_spec = ViewSpec(
             planes=(
@@ -267,6 +268,7 @@ class Cuisine(Environment[State, Params]):
         self.facets = (
             Places(self.places, lambda state: state.at, busy=self.working),
             self.cooperation,
+            Bounds(self._bounds),
             Bench(0),
         )
 
@@ -276,16 +278,62 @@ class Cuisine(Environment[State, Params]):
 
     def params(self, **changes: object) -> Params:
         """The usual numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+        return replace_parameters(self._defaults, **changes)
+
+    def order_stream(self, interval: int, stream: str) -> dict[str, Int[Array, "..."]]:
+        """The parameters of an interval, 1 to 5, and of a stream, by name (R7).
+
+        Their shapes are those of every interval and stream of the level.
+        """
+        alpha, many = ALPHAS[interval - 1], 1 + LONGEST // self.level.interval(ALPHAS[0])
+        steps, orders = self.level.interval(alpha), [NONE]
+        if stream != STREAMS[0]:
+            orders = published_orders(len(self.dishes), steps, LONGEST // 2, int(stream[-1]))
+        return {
+            "interval": jnp.int32(steps),
+            "patience": jnp.array([self.level.patience(d, alpha) for d in self.dishes], jnp.int32),
+            "orders": jnp.asarray(np.resize(np.array(orders, np.int32), many)),
+        }
+
+    def problem(self, params: Params, seed: int) -> Problem:
+        """The orders of a seed's episode as a problem of scheduling."""
+        stream = np.asarray(self.reset(random.episode_key(seed), params).stream)
+        horizon, interval = int(params.horizon), int(params.interval)
+        patience = np.asarray(params.patience)
+        orders = []
+        for number, dish in enumerate(stream[: 1 + (horizon - 1) // interval].tolist()):
+            arrives = number * interval
+            expires = arrives + int(patience[dish])
+            due = min(expires, horizon) - 1
+            orders.append(Order(self.dishes[dish], arrives, due, expires < horizon))
+        return Problem(tuple(orders), self.tools, self.players, horizon)
+
+    def _bounds(self, params: Params, seed: int) -> dict[str, Bound]:
+        """What cooks can earn at most: all orders, what their time allows, and what is proved.
+
+        The last is there where OR-tools is; it tells the dishes of the best schedule found, which
+        are fewer where there is a gap.
+        """
+        problem = self.problem(params, seed)
+
+        def bound(orders: int, dishes: Iterable[str]) -> Bound:
+            points = float(params.order_reward) * self.players * orders
+            return Bound(points, dict(Counter(dishes)))
+
+        dishes = [order.dish for order in problem.orders]
+        in_time = work_bound(problem)
+        bounds = {"orders": bound(len(dishes), dishes), "work": bound(len(in_time), in_time)}
+        if can_solve():
+            found = solve(problem, precook=True, seconds=SECONDS)
+            bounds["schedule"] = bound(found.bound, [dishes[number] for number in found.met])
+        return bounds
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """An empty kitchen, everybody at the serving table, and one order (R1, R7)."""
-        many, tools = 1 + LONGEST // self.interval, len(self.tools)
+        many, tools = len(params.orders), len(self.tools)
         words = random.bits(key, many)
-        stream = random.randint_from_bits(words, jnp.full(many, len(self.dishes)))
-        if self.published is not None:
-            told = np.resize(np.array(self.published, np.int32), many)
-            stream = jnp.asarray(told)
+        by_lot = random.randint_from_bits(words, jnp.full(many, len(self.dishes)))
+        stream = jnp.where(params.orders == NONE, by_lot.astype(jnp.int32), params.orders)
         nobody = jnp.zeros(self.players, jnp.int32)
         state = State(
             clock=jnp.int32(0),
@@ -295,13 +343,15 @@ class Cuisine(Environment[State, Params]):
             busy=jnp.zeros(tools, jnp.int32),
             cooked=jnp.zeros(tools, bool),
             table=jnp.zeros(len(self.dishes), jnp.int32),
-            stream=stream.astype(jnp.int32),
+            stream=stream,
             dish=jnp.full(SLOTS, NONE, jnp.int32),
             left=jnp.zeros(SLOTS, jnp.int32),
             completed=jnp.int32(0),
             failed=jnp.int32(0),
         )
-        dish, left, _ = self.order(state.dish, state.left, stream[0], jnp.bool_(True))
+        dish, left, _ = order(
+            state.dish, state.left, stream[0], params.patience[stream[0]], jnp.bool_(True)
+        )
         return eqx.tree_at(lambda s: (s.dish, s.left), state, (dish, left))
 
     def step(
@@ -323,9 +373,12 @@ class Cuisine(Environment[State, Params]):
         met, table = self.match(waiting, state.left, table)
         waiting = jnp.where(met, NONE, waiting)
         clock = state.clock + 1
-        due = (clock % self.interval == 0) & (clock // self.interval < len(state.stream))
-        wanted = state.stream[jnp.minimum(clock // self.interval, len(state.stream) - 1)]
-        dish, left, came = self.order(waiting, jnp.maximum(state.left - 1, 0), wanted, due)  # R7
+        number = clock // params.interval
+        due = (clock % params.interval == 0) & (number < len(state.stream))
+        wanted = state.stream[jnp.minimum(number, len(state.stream) - 1)]
+        dish, left, came = order(  # R7
+            waiting, jnp.maximum(state.left - 1, 0), wanted, params.patience[wanted], due
+        )
         lost = late.any().astype(jnp.int32) if self.compat else late.sum(dtype=jnp.int32)
         after = State(
             clock=clock,
@@ -449,19 +502,6 @@ class Cuisine(Environment[State, Params]):
         gone = (met[:, None] & (dish[:, None] == jnp.arange(len(table))[None])).sum(0)
         return met, table - gone
 
-    def order(
-        self,
-        dish: Int[Array, " slots"],
-        left: Int[Array, " slots"],
-        wanted: Int[Array, ""],
-        due: Bool[Array, ""],
-    ) -> tuple[Int[Array, " slots"], Int[Array, " slots"], Bool[Array, " slots"]]:
-        """The open orders with a new one, if it is due and there is room, and which it is."""
-        free = dish == NONE
-        came = free & (jnp.cumsum(free) == 1) & due
-        patience = jnp.asarray(self.patience)[wanted]
-        return jnp.where(came, wanted, dish), jnp.where(came, patience, left), came
-
     def told(
         self,
         state: State,
@@ -580,10 +620,23 @@ class Cuisine(Environment[State, Params]):
                 for n, name in enumerate(self.places)
             ),
             shared=tuple(
-                PanelEntry(self.dishes[what], time, int(self.patience[what]))
+                PanelEntry(self.dishes[what], time, int(params.patience[what]))
                 for time, what in orders
             ),
         )
+
+
+def order(
+    dish: Int[Array, " slots"],
+    left: Int[Array, " slots"],
+    wanted: Int[Array, ""],
+    patience: Int[Array, ""],
+    due: Bool[Array, ""],
+) -> tuple[Int[Array, " slots"], Int[Array, " slots"], Bool[Array, " slots"]]:
+    """The open orders with a new one, if it is due and there is room, and which it is."""
+    free = dish == NONE
+    came = free & (jnp.cumsum(free) == 1) & due
+    return jnp.where(came, wanted, dish), jnp.where(came, patience, left), came
 
 
 def _first(*reasons: tuple[Bool[Array, ""], int]) -> Int[Array, ""]:
@@ -592,14 +645,3 @@ def _first(*reasons: tuple[Bool[Array, ""], int]) -> Int[Array, ""]:
     for holds, reason in reversed(reasons):
         outcome = jnp.where(holds, reason, outcome)
     return outcome.astype(jnp.int32)
-
-
-def _numbered(tools: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of tools; with a number where there are several of a kind."""
-    many = {tool: tools.count(tool) for tool in tools}
-    seen: dict[str, int] = {}
-    names = []
-    for tool in tools:
-        seen[tool] = seen.get(tool, 0) + 1
-        names.append(f"{tool} {seen[tool]}" if many[tool] > 1 else tool)
-    return tuple(names)

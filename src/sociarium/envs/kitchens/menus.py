@@ -218,3 +218,14 @@ def find_level(level: int) -> Level:
     if not 0 <= level < len(LEVELS):
         raise BadArgument(f"levels are 0 to {len(LEVELS) - 1}; given {level}")
     return LEVELS[level]
+
+
+def numbered(tools: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of tools; with a number where there are several of a kind."""
+    many = {tool: tools.count(tool) for tool in tools}
+    seen: dict[str, int] = {}
+    names = []
+    for tool in tools:
+        seen[tool] = seen.get(tool, 0) + 1
+        names.append(f"{tool} {seen[tool]}" if many[tool] > 1 else tool)
+    return tuple(names)

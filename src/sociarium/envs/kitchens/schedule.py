@@ -1,0 +1,496 @@
+"""The best that cooks could do who knew every order in advance: schedules, and proofs about them.
+
+Each order is a job that may be left out. Its recipe becomes a tree of errands for cooks, who are
+all alike, and of uses of tools, of which those of a kind are alike. A cook brings a raw ingredient
+(go to the storage, take, go, put: 4 steps), activates a tool (1 step), and takes a product where it
+is needed (take, go, put: 3 steps and as many as it has to wait), and goes to the tool first unless
+it is there already, from what it did before to the same thing. A tool is in use from the first
+thing that is put into it until its product is taken. Since cooks and tools of a kind are alike it
+is enough to count how many are busy: intervals of which never more than n overlap can always be
+given to n of them. Solved by CP-SAT (OR-tools).
+
+Two models bracket what can be done, and each is on its safe side:
+
+- `best` has every step follow the one it needs in a later time step. Who does what is then played
+  as it stands, whatever the order of seats (`Schedule.actions`), so it is a score that was reached.
+- `bound` lets what one cook leaves be used by another in the same step, in any order of seats: put,
+  activate and, from a mixer, take; take and put. No play of the clairvoyant does better than that,
+  nor does any other, since all play is a schedule. What was proved when time ran out still holds.
+
+Without pre-cooking no errand for an order begins before it is there. A bound of this kind holds for
+those who cook so, and not for a team that cooks in advance, or uses for an order what it began for
+another that has failed; the bound with pre-cooking holds for everybody.
+"""
+
+import importlib.util
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sociarium.core.errors import MissingExtra
+from sociarium.envs.kitchens.menus import COOK_TIME, RECIPES, STORAGE, TABLE, Recipe, numbered
+
+LEAF, COOKING = 4, 4  # a cook's steps: for a raw ingredient; for activating, and moving a product
+SEED = 0
+WORK = {False: 0.1, True: 0.045}  # of the solver in a second, without seats and with them
+
+
+@dataclass(frozen=True)
+class Order:
+    """A dish, the step from which it is ordered, and the last one in which it can be served."""
+
+    dish: str
+    arrives: int
+    due: int
+    expires: bool  # whether it fails within the episode if nobody serves it
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Orders of an episode, and who and what there is to meet them with."""
+
+    orders: tuple[Order, ...]
+    tools: tuple[str, ...]
+    cooks: int
+    horizon: int
+
+    @cached_property
+    def possible(self) -> tuple[int, ...]:
+        """Orders for which there are all the tools, in time or not, by their numbers."""
+        return tuple(
+            number
+            for number, order in enumerate(self.orders)
+            if all(node.recipe.tool in self.tools for node in Node.tree(order.dish).all())
+        )
+
+
+@dataclass(frozen=True)
+class Node:
+    """A cooking in the tree of a dish, and the cookings it takes things from."""
+
+    recipe: Recipe
+    raw: tuple[str, ...]
+    parts: tuple["Node", ...]
+
+    @classmethod
+    def tree(cls, item: str) -> "Node":
+        """The tree of a dish."""
+        recipe = RECIPES[item]
+        parts = tuple(cls.tree(part) for part in recipe.needs if part in RECIPES)
+        return cls(recipe, tuple(part for part in recipe.needs if part not in RECIPES), parts)
+
+    @property
+    def shortest(self) -> int:
+        """Steps from the beginning of the first errand to the put of the product, at least."""
+        last = max([LEAF - 1] * bool(self.raw) + [part.shortest for part in self.parts])
+        return last + COOK_TIME[self.recipe.tool] + 2
+
+    def all(self) -> Iterator["Node"]:
+        """All cookings, parts before what they go into."""
+        for part in self.parts:
+            yield from part.all()
+        yield self
+
+
+def work(dish: str) -> int:
+    """The fewest steps of cooks that a dish takes, whoever they are."""
+    return sum(COOKING + LEAF * len(node.raw) for node in Node.tree(dish).all())
+
+
+def work_bound(problem: Problem) -> list[str]:
+    """Dishes that can be served if nothing but the cooks' time counts: as many as can be.
+
+    All work for orders that are due by some step is done by then. Orders are taken as they fall
+    due, and when there is no time for all of them the longest is left (Moore, 1968).
+    """
+    orders = [problem.orders[number] for number in problem.possible]
+    taken: list[str] = []
+    for order in sorted(orders, key=lambda one: one.due):
+        taken.append(order.dish)
+        if sum(map(work, taken)) > problem.cooks * (order.due + 1):
+            taken.remove(max(taken, key=work))
+    return taken
+
+
+def can_solve() -> bool:
+    """Whether OR-tools is installed."""
+    return importlib.util.find_spec("ortools") is not None
+
+
+@dataclass(frozen=True)
+class CookStep:
+    """What a cook does in one step: go to a place, or something at it."""
+
+    step: int
+    seat: int
+    verb: str  # go, fetch, take, put or activate
+    place: "str | Cooking"  # storage, table, or the tool of a cooking
+    item: str = ""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Orders that are met, by their numbers; what each cook does; and what has been proved."""
+
+    problem: Problem
+    met: tuple[int, ...]
+    commands: tuple[tuple[str, ...], ...]  # of every step and seat: names of actions
+    bound: int
+
+    @property
+    def best(self) -> int:
+        """How many orders are met."""
+        return len(self.met)
+
+    @property
+    def gap(self) -> int:
+        """How many more could be met, for all that was proved."""
+        return self.bound - self.best
+
+
+def solve(problem: Problem, *, precook: bool, seconds: float) -> Schedule:
+    """The best schedule found and the least bound proved within this time.
+
+    Seconds are counted by the work of the solver, so that a search ends alike on every machine,
+    however busy; on one core of ours they were about as long. With pre-cooking the search begins
+    with what was found without it, so it never ends below.
+    """
+    found = _search(problem, seconds / 4 if precook else seconds)
+    if precook:
+        found = _search(problem, seconds - found.seconds, found)
+    return found.schedule()
+
+
+def _search(problem: Problem, seconds: float, known: "Search | None" = None) -> "Search":
+    """Bounds what any cooks could do, then finds seats for the cooks; from a search on, if any."""
+    precook = known is not None
+    anybody = Model(problem, precook=precook, seated=False)
+    if known is not None:
+        anybody.hint(known.model, known.solution)
+    outline = anybody.solve(seconds / 2)
+    bound = min(outline.bound, len(work_bound(problem)))
+    if known is not None and known.best >= bound:
+        return replace(known, bound=bound)
+    seated = Model(problem, precook=precook, seated=True, most=outline.most)
+    seated.hint(anybody, outline)
+    solution = seated.solve(seconds - outline.seconds)
+    found = Search(seated, solution, bound, outline.seconds + solution.seconds)
+    return replace(known, bound=bound) if known and found.best < known.best else found
+
+
+@dataclass(frozen=True)
+class Search:
+    """A model, what was found for it, the bound on any play, and how long it took."""
+
+    model: "Model"
+    solution: "Solution"
+    bound: int
+    seconds: float
+
+    @property
+    def best(self) -> int:
+        """How many orders are met."""
+        return len(self.model.met(self.solution))
+
+    def schedule(self) -> Schedule:
+        """What was found, as the cooks' actions."""
+        model, found = self.model, self.solution
+        return Schedule(model.problem, model.met(found), model.commands(found), self.bound)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value of each variable, all 0 if no solution was found; the bound that was proved."""
+
+    value: Callable[[Any], int]
+    bound: int  # on the number of orders that are met
+    most: int  # that the objective of the model can be
+    seconds: float
+
+
+@dataclass(eq=False)
+class Errand:
+    """A cook's way to what it puts somewhere, or to a tool that it activates: the variables."""
+
+    begin: Any
+    end: Any  # the step of the put or of the activation
+    seat: Any
+
+
+@dataclass(eq=False)
+class Cooking:
+    """The variables of a cooking."""
+
+    node: Node
+    parts: list["Cooking"]
+    brings: list[Errand]  # of what it needs: raw ingredients, then products of its parts
+    activates: Errand
+    taken: Any  # the step in which its product is taken
+    carries: Errand  # brings the product where it is needed
+    opens: Any  # when the first thing is put into the tool
+    closes: Any  # when the product is taken, as `opens` is counted
+    activator: list[Any]  # whether it came to activate, or has brought each of the things
+    carrier: list[Any]  # whether it came to take, has activated, or has brought each of the things
+
+    def all(self) -> Iterator["Cooking"]:
+        """All cookings, parts before what they go into."""
+        for part in self.parts:
+            yield from part.all()
+        yield self
+
+
+@dataclass
+class OrderJob:
+    """An order's variables."""
+
+    met: Any
+    dish: Cooking
+
+
+class Model:
+    """A CP-SAT model of one problem, with seats for the cooks or for cooks who are all alike.
+
+    With seats the order of what happens within a step counts, as in the world: a moment is a step
+    times the number of cooks, plus a seat.
+    """
+
+    def __init__(
+        self, problem: Problem, *, precook: bool, seated: bool, most: int | None = None
+    ) -> None:
+        try:
+            from ortools.sat.python import cp_model
+        except ImportError as error:
+            raise MissingExtra("ortools", "oracle") from error
+        self.problem, self.precook, self.seated = problem, precook, seated
+        self.model = cp_model.CpModel()
+        self.cooks: list[Any] = []  # intervals in which a cook is busy
+        self.at_seat: list[list[Any]] = [[] for _ in range(problem.cooks)]
+        self.tools: dict[str, list[Any]] = {kind: [] for kind in problem.tools}
+        self.jobs = {n: self._job(n) for n in problem.possible if self._in_time(problem.orders[n])}
+        self.model.add_cumulative(self.cooks, [1] * len(self.cooks), problem.cooks)
+        for busy in self.at_seat:
+            self.model.add_no_overlap(busy)
+        for kind, uses in self.tools.items():
+            self.model.add_cumulative(uses, [1] * len(uses), problem.tools.count(kind))
+        self._limit_work()
+        if precook and not seated:
+            self._serve_in_turn()
+        # Of two schedules that meet as many orders, the one that lets fewer of them expire.
+        self.unit = 1 + len(self.jobs)
+        value = sum(
+            job.met * (self.unit + int(problem.orders[number].expires))
+            for number, job in self.jobs.items()
+        )
+        if most is not None:
+            self.model.add(value <= most)
+        self.model.maximize(value)
+
+    def _begin(self, order: Order) -> int:
+        return 0 if self.precook else order.arrives
+
+    def _in_time(self, order: Order) -> bool:
+        """Whether there is time for the dish at all."""
+        return self._begin(order) + Node.tree(order.dish).shortest <= order.due
+
+    def _job(self, number: int) -> OrderJob:
+        order = self.problem.orders[number]
+        met = self.model.new_bool_var("")
+        return OrderJob(met, self._cook(met, Node.tree(order.dish), self._begin(order), order.due))
+
+    def _cook(self, met: Any, node: Node, begin: int, end: int) -> Cooking:
+        """Adds a cooking and all before it."""
+        model = self.model
+        parts = [self._cook(met, part, begin, end) for part in node.parts]
+        raw = [self._errand(met, begin, end) for _ in node.raw]
+        for errand in raw:
+            model.add(errand.end == errand.begin + LEAF - 1)
+        brings = [*raw, *(part.carries for part in parts)]
+        activates, carries = (self._errand(met, begin, end) for _ in range(2))
+        taken = model.new_int_var(begin, end, "")
+        latest = (end + 1) * (self.problem.cooks if self.seated else 1)
+        opens, closes = (model.new_int_var(0, latest, "") for _ in range(2))
+        chosen = [[model.new_bool_var("") for _ in range(n + len(brings))] for n in (1, 2)]
+        its = Cooking(node, parts, brings, activates, taken, carries, opens, closes, *chosen)
+        self._order_steps(its, met)
+        self._choose_cooks(its, met)
+        use = model.new_optional_interval_var(
+            opens, model.new_int_var(0, latest, ""), closes, met, ""
+        )
+        self.tools[node.recipe.tool].append(use)
+        return its
+
+    def _errand(self, met: Any, begin: int, end: int) -> Errand:
+        """One cook's time from a step on through another."""
+        model, cooks = self.model, self.problem.cooks
+        first, last = (model.new_int_var(begin, end, "") for _ in range(2))
+        size = model.new_int_var(1, end + 1 - begin, "")
+        self.cooks.append(model.new_optional_interval_var(first, size, last + 1, met, ""))
+        if not self.seated:
+            return Errand(first, last, 0)
+        seat, taken = model.new_int_var(0, cooks - 1, ""), []
+        for number in range(cooks):
+            taken.append(model.new_bool_var(""))
+            model.add(seat == number).only_enforce_if(taken[-1])
+            self.at_seat[number].append(
+                model.new_optional_interval_var(first, size, last + 1, taken[-1], "")
+            )
+        model.add(sum(taken) == met)
+        return Errand(first, last, seat)
+
+    def _moment(self, step: Any, seat: Any) -> Any:
+        return self.problem.cooks * step + seat if self.seated else step
+
+    def _order_steps(self, its: Cooking, met: Any) -> None:
+        """What must happen before what; among cooks who are alike also within a step."""
+        model, cook_time = self.model, COOK_TIME[its.node.recipe.tool]
+        puts = [self._moment(errand.end, errand.seat) for errand in its.brings]
+        activated = self._moment(its.activates.end, its.activates.seat)
+        closes = self._moment(its.taken, its.carries.seat)
+        for put in puts:
+            self._after(activated, put, met)
+        self._after(closes, activated, met)
+        model.add(its.taken >= its.activates.end + cook_time)
+        model.add(its.carries.end >= its.taken + 2)
+        model.add_min_equality(its.opens, puts)
+        model.add(its.closes == closes)
+
+    def _after(self, late: Any, early: Any, met: Any) -> None:
+        """One moment after another; of cooks who are alike, or in the same step."""
+        if self.seated:
+            self.model.add(late >= early + 1).only_enforce_if(met)
+        else:
+            self.model.add(late >= early)
+
+    def _choose_cooks(self, its: Cooking, met: Any) -> None:
+        """Who activates and who carries: one who comes for it, or one who is there and stays."""
+        model = self.model
+        comes, *stays = its.activator
+        fetches, goes_on, *waits = its.carrier
+        for literals in (its.activator, its.carrier):
+            model.add(sum(literals) == met)
+        model.add(its.activates.begin == its.activates.end - 1).only_enforce_if(comes)
+        model.add(its.carries.begin == its.taken - 1).only_enforce_if(fetches)
+        self._same_cook(its.activates, its.carries, its.taken, goes_on)
+        for errand, activates, carries in zip(its.brings, stays, waits, strict=True):
+            self._same_cook(errand, its.activates, its.activates.end, activates)
+            self._same_cook(errand, its.carries, its.taken, carries)
+            model.add(activates + carries <= 1)
+
+    def _same_cook(self, one: Errand, other: Errand, deed: Any, if_: Any) -> None:
+        """Has whoever did one errand begin the other at once, and do its first deed later."""
+        self.model.add(other.begin == one.end + 1).only_enforce_if(if_)
+        self.model.add(deed >= one.end + 1).only_enforce_if(if_)
+        if self.seated:
+            self.model.add(other.seat == one.seat).only_enforce_if(if_)
+
+    def _limit_work(self) -> None:
+        """Work for orders that come and are due within a window is done within it."""
+        orders = {number: self.problem.orders[number] for number in self.jobs}
+        for begin in {self._begin(order) for order in orders.values()}:
+            for end in {order.due for order in orders.values()}:
+                within = [n for n, o in orders.items() if self._begin(o) >= begin and o.due <= end]
+                room = self.problem.cooks * (end + 1 - begin)
+                if within and sum(work(orders[n].dish) for n in within) > room:
+                    load = sum(work(orders[n].dish) * self.jobs[n].met for n in within)
+                    self.model.add(load <= room)
+
+    def _serve_in_turn(self) -> None:
+        """Orders for the same dish are served in turn: who has both can exchange them."""
+        latest: dict[str, OrderJob] = {}
+        for number, job in self.jobs.items():
+            dish = self.problem.orders[number].dish
+            if before := latest.get(dish):
+                in_turn = before.dish.carries.end <= job.dish.carries.end
+                self.model.add(in_turn).only_enforce_if([before.met, job.met])
+            latest[dish] = job
+
+    def hint(self, other: "Model", found: Solution) -> None:
+        """Begins with what was found for another model of the same problem."""
+        for number, job in self.jobs.items():
+            if number not in other.jobs:
+                self.model.add_hint(job.met, 0)
+                continue
+            self.model.add_hint(job.met, found.value(other.jobs[number].met))
+            for mine, theirs in zip(job.dish.all(), other.jobs[number].dish.all(), strict=True):
+                pairs = [(mine.taken, theirs.taken)]
+                raw = len(mine.node.raw)
+                errands = zip(
+                    (mine.activates, mine.carries, *mine.brings[:raw]),
+                    (theirs.activates, theirs.carries, *theirs.brings[:raw]),
+                    strict=True,
+                )
+                for my, their in errands:
+                    pairs += [(my.begin, their.begin), (my.end, their.end)]
+                pairs += zip(mine.activator, theirs.activator, strict=True)
+                pairs += zip(mine.carrier, theirs.carrier, strict=True)
+                for variable, value in pairs:
+                    self.model.add_hint(variable, found.value(value))
+
+    def solve(self, seconds: float) -> Solution:
+        """What is found and proved within this time."""
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        work_a_second = WORK[self.seated]
+        solver.parameters.max_deterministic_time = seconds * work_a_second
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = SEED
+        solver.parameters.search_branching = cp_model.PORTFOLIO_WITH_QUICK_RESTART_SEARCH
+        status = solver.solve(self.model)
+        spent = solver.response_proto.deterministic_time / work_a_second
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Solution(lambda _: 0, len(self.jobs), len(self.jobs) * (self.unit + 1), spent)
+        most = math.floor(solver.best_objective_bound + 1e-6)
+        return Solution(solver.value, most // self.unit, most, spent)
+
+    def met(self, found: Solution) -> tuple[int, ...]:
+        """The orders that are met."""
+        return tuple(number for number, job in self.jobs.items() if found.value(job.met))
+
+    def commands(self, found: Solution) -> tuple[tuple[str, ...], ...]:
+        """What every cook does in every step, by the names of actions."""
+        done = [["stay"] * self.problem.cooks for _ in range(self.problem.horizon)]
+        cookings = [its for n in self.met(found) for its in self.jobs[n].dish.all()]
+        tools = self._assign_tools(cookings, found)
+        for its in cookings:
+            into = {part: whole for whole in cookings for part in whole.parts}
+            for deed in deeds(its, into.get(its, TABLE), found.value):
+                place = deed.place if isinstance(deed.place, str) else tools[deed.place]
+                said = {"go": f"go to {place}", "fetch": f"take {deed.item}"}
+                done[deed.step][deed.seat] = said.get(deed.verb, deed.verb)
+        return tuple(map(tuple, done))
+
+    def _assign_tools(self, cookings: list[Cooking], found: Solution) -> dict[Cooking, str]:
+        """A tool for each cooking, such that none is in use twice at once."""
+        free_from = {name: 0 for name in numbered(self.problem.tools)}
+        tools: dict[Cooking, str] = {}
+        for its in sorted(cookings, key=lambda one: found.value(one.opens)):
+            tools[its] = next(
+                name
+                for name, kind in zip(free_from, self.problem.tools, strict=True)
+                if kind == its.node.recipe.tool and free_from[name] <= found.value(its.opens)
+            )
+            free_from[tools[its]] = found.value(its.closes)
+        return tools
+
+
+def deeds(its: Cooking, target: str | Cooking, at: Callable[[Any], int]) -> Iterator[CookStep]:
+    """What cooks do for a cooking, from its raw ingredients to where its product is put."""
+    for errand, item in zip(its.brings, its.node.raw, strict=False):
+        seat, put = at(errand.seat), at(errand.end)
+        yield CookStep(put - 3, seat, "go", STORAGE)
+        yield CookStep(put - 2, seat, "fetch", STORAGE, item)
+        yield CookStep(put - 1, seat, "go", its)
+        yield CookStep(put, seat, "put", its)
+    seat, step = at(its.activates.seat), at(its.activates.end)
+    if at(its.activator[0]):
+        yield CookStep(step - 1, seat, "go", its)
+    yield CookStep(step, seat, "activate", its)
+    seat, step = at(its.carries.seat), at(its.taken)
+    if at(its.carrier[0]):
+        yield CookStep(step - 1, seat, "go", its)
+    yield CookStep(step, seat, "take", its)
+    yield CookStep(step + 1, seat, "go", target)
+    yield CookStep(at(its.carries.end), seat, "put", target)
