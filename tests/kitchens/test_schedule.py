@@ -12,7 +12,7 @@ from sociarium.core.facets import Bounds
 from sociarium.envs.kitchens import schedule
 from sociarium.envs.kitchens.cuisine import STREAMS, Cuisine
 from sociarium.envs.kitchens.menus import LEVELS
-from sociarium.envs.kitchens.schedule import Node, Order, Problem, solve, work, work_bound
+from sociarium.envs.kitchens.schedule import Order, Problem, solve, work_bound
 from sociarium.evaluation.cuisine_bounds import CuisineRunner, LevelTeam, Unit, counts
 from tests.reference import cuisine as plain
 
@@ -41,9 +41,11 @@ def completed(players, interval):
 
 
 def test_a_dish_takes_cooks_four_steps_for_each_ingredient_and_each_cooking():
-    sushi = Node.tree("salmon sushi")
+    empty = Problem((), (), 1, 1)
+    sushi = empty.tree("salmon sushi")
     assert [node.recipe.tool for node in sushi.all()] == ["chopping board", "pot", "mixer"]
-    assert work("salmon sushi") == 4 * (2 + 3) and work("salmon meatcake") == 4 * (2 + 1)
+    assert empty.work("salmon sushi") == 4 * (2 + 3)
+    assert empty.work("salmon meatcake") == 4 * (2 + 1)
     assert sushi.shortest == 10  # rice put at 3, taken at 6, put at 8, taken at 8, put at 10
 
 

@@ -55,6 +55,7 @@ from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
+from sociarium.envs.kitchens.drawn_menus import draw_level
 from sociarium.envs.kitchens.menus import (
     ALPHAS,
     COOK_TIME,
@@ -141,8 +142,12 @@ class Cuisine(Environment[State, Params]):
         interval: int = 3,
         rules: str = "fixed",
         stream: str = "drawn",
+        level_seed: int | None = None,
     ) -> None:
-        """`interval` is 1 (hard) to 5; `stream` is drawn, or one of the published episodes."""
+        """`interval` is 1 (hard) to 5; `stream` is drawn, or one of the published episodes.
+
+        With a `level_seed` dishes, recipes and tools are drawn instead of those of a `level`.
+        """
         if not 1 <= players <= MOST_COOKS:
             raise BadArgument(f"a kitchen has 1 to {MOST_COOKS} cooks; given {players}")
         if not 1 <= interval <= len(ALPHAS):
@@ -152,7 +157,7 @@ class Cuisine(Environment[State, Params]):
         if stream not in STREAMS:
             raise UnknownName("stream", stream, STREAMS)
         self.players, self.compat = players, rules == "compat"
-        self.level = find_level(level)
+        self.level = find_level(level) if level_seed is None else draw_level(level_seed)
         self._lay_out()
         told = {f"L{number}": str(recipe) for number, recipe in enumerate(self.recipes, 1)}
         self.sheet = replace(SHEET, rules={**SHEET.rules, **told})
@@ -306,7 +311,7 @@ class Cuisine(Environment[State, Params]):
             expires = arrives + int(patience[dish])
             due = min(expires, horizon) - 1
             orders.append(Order(self.dishes[dish], arrives, due, expires < horizon))
-        return Problem(tuple(orders), self.tools, self.players, horizon)
+        return Problem(tuple(orders), self.tools, self.players, horizon, self.level.book)
 
     def _bounds(self, params: Params, seed: int) -> dict[str, Bound]:
         """What cooks can earn at most: all orders, what their time allows, and what is proved.

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sociarium.core.errors import BadArgument
@@ -98,11 +98,11 @@ RECIPES: Mapping[str, Recipe] = {recipe.product: recipe for recipe in _all()}
 
 @dataclass(frozen=True)
 class Level:
-    """Dishes that are ordered, and the tools of a kitchen, in order."""
+    """Dishes that are ordered, the tools of a kitchen, in order, and a book with all recipes."""
 
     dishes: tuple[str, ...]
     tools: tuple[str, ...]
-    cooks: int
+    book: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
 
     @cached_property
     def needed(self) -> tuple[Recipe, ...]:
@@ -110,10 +110,10 @@ class Level:
         found: dict[str, Recipe] = {}
 
         def visit(item: str) -> None:
-            if item in RECIPES and item not in found:
-                for part in RECIPES[item].needs:
+            if item in self.book and item not in found:
+                for part in self.book[item].needs:
                     visit(part)
-                found[item] = RECIPES[item]
+                found[item] = self.book[item]
 
         for dish in self.dishes:
             visit(dish)
@@ -141,9 +141,9 @@ class Level:
         def visit(item: str) -> None:
             nonlocal waits
             things.add(item)
-            if item in RECIPES:
-                waits += max(COOK_TIME[RECIPES[item].tool] - 1, 0)
-                for part in RECIPES[item].needs:
+            if item in self.book:
+                waits += max(COOK_TIME[self.book[item].tool] - 1, 0)
+                for part in self.book[item].needs:
                     visit(part)
 
         visit(dish)
@@ -171,34 +171,30 @@ _BOARD = "chopping board"
 _BURRITOS = ("pork burrito", "beef burrito", "chicken burrito")
 _SUSHI = ("salmon sushi", "tuna sushi")
 LEVELS = (
-    Level(("salmon meatcake",), ("blender",), 2),
-    Level(("salmon meatcake", "lamb meatcake", "lobster meatcake"), _two("blender"), 2),
-    Level(("salmon sashimi", "tuna sashimi", "mixed sashimi"), _two(_BOARD, "mixer"), 2),
-    Level(_SUSHI, _two("pot", _BOARD, "mixer"), 3),
+    Level(("salmon meatcake",), ("blender",)),
+    Level(("salmon meatcake", "lamb meatcake", "lobster meatcake"), _two("blender")),
+    Level(("salmon sashimi", "tuna sashimi", "mixed sashimi"), _two(_BOARD, "mixer")),
+    Level(_SUSHI, _two("pot", _BOARD, "mixer")),
     Level(
         ("tomato salad", "tomato lettuce salad", "tomato cucumber salad", "lettuce salad"),
         _two(_BOARD, "mixer"),
-        3,
     ),
     Level(
         ("tomato pasta", "beef pasta", "pork pasta"),
         _two("pan", "pot", "mixer", "blender", _BOARD),
-        3,
     ),
-    Level(("pepperoni pizza", "hawaiian pizza", "chicken pizza"), _two("blender", "oven"), 4),
+    Level(("pepperoni pizza", "hawaiian pizza", "chicken pizza"), _two("blender", "oven")),
     Level(
         ("onion potato carrot soup", "onion potato leek soup", "onion broccoli cheese soup"),
         _two("pot"),
-        4,
     ),
-    Level(("pork dumpling", "beef dumpling", "salmon dumpling"), _two("steamer", "blender"), 4),
-    Level(("cheese burger", "max burger", "hopper burger"), _two("pan", "mixer", _BOARD), 4),
-    Level(_BURRITOS, _two("pan", "mixer", "pot"), 4),
-    Level((*_BURRITOS, *_SUSHI), _two("pan", "mixer", "pot", _BOARD), 4),
+    Level(("pork dumpling", "beef dumpling", "salmon dumpling"), _two("steamer", "blender")),
+    Level(("cheese burger", "max burger", "hopper burger"), _two("pan", "mixer", _BOARD)),
+    Level(_BURRITOS, _two("pan", "mixer", "pot")),
+    Level((*_BURRITOS, *_SUSHI), _two("pan", "mixer", "pot", _BOARD)),
     Level(
         ("potato salad", "mashed potato", "french fries"),
         _two("pan", "blender", "mixer", "steamer", _BOARD),
-        4,
     ),
 )
 

@@ -24,8 +24,8 @@ another that has failed; the bound with pre-cooking holds for everybody.
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,6 +55,7 @@ class Problem:
     tools: tuple[str, ...]
     cooks: int
     horizon: int
+    book: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
 
     @cached_property
     def possible(self) -> tuple[int, ...]:
@@ -62,8 +63,18 @@ class Problem:
         return tuple(
             number
             for number, order in enumerate(self.orders)
-            if all(node.recipe.tool in self.tools for node in Node.tree(order.dish).all())
+            if all(node.recipe.tool in self.tools for node in self.tree(order.dish).all())
         )
+
+    def tree(self, item: str) -> "Node":
+        """The cookings of a dish, or of a part of it."""
+        recipe = self.book[item]
+        parts = tuple(self.tree(part) for part in recipe.needs if part in self.book)
+        return Node(recipe, tuple(part for part in recipe.needs if part not in self.book), parts)
+
+    def work(self, dish: str) -> int:
+        """The fewest steps of cooks that a dish takes, whoever they are."""
+        return sum(COOKING + LEAF * len(node.raw) for node in self.tree(dish).all())
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,6 @@ class Node:
     recipe: Recipe
     raw: tuple[str, ...]
     parts: tuple["Node", ...]
-
-    @classmethod
-    def tree(cls, item: str) -> "Node":
-        """The tree of a dish."""
-        recipe = RECIPES[item]
-        parts = tuple(cls.tree(part) for part in recipe.needs if part in RECIPES)
-        return cls(recipe, tuple(part for part in recipe.needs if part not in RECIPES), parts)
 
     @property
     def shortest(self) -> int:
@@ -94,11 +98,6 @@ class Node:
         yield self
 
 
-def work(dish: str) -> int:
-    """The fewest steps of cooks that a dish takes, whoever they are."""
-    return sum(COOKING + LEAF * len(node.raw) for node in Node.tree(dish).all())
-
-
 def work_bound(problem: Problem) -> list[str]:
     """Dishes that can be served if nothing but the cooks' time counts: as many as can be.
 
@@ -109,8 +108,8 @@ def work_bound(problem: Problem) -> list[str]:
     taken: list[str] = []
     for order in sorted(orders, key=lambda one: one.due):
         taken.append(order.dish)
-        if sum(map(work, taken)) > problem.cooks * (order.due + 1):
-            taken.remove(max(taken, key=work))
+        if sum(map(problem.work, taken)) > problem.cooks * (order.due + 1):
+            taken.remove(max(taken, key=problem.work))
     return taken
 
 
@@ -292,12 +291,13 @@ class Model:
 
     def _in_time(self, order: Order) -> bool:
         """Whether there is time for the dish at all."""
-        return self._begin(order) + Node.tree(order.dish).shortest <= order.due
+        return self._begin(order) + self.problem.tree(order.dish).shortest <= order.due
 
     def _job(self, number: int) -> OrderJob:
         order = self.problem.orders[number]
         met = self.model.new_bool_var("")
-        return OrderJob(met, self._cook(met, Node.tree(order.dish), self._begin(order), order.due))
+        tree = self.problem.tree(order.dish)
+        return OrderJob(met, self._cook(met, tree, self._begin(order), order.due))
 
     def _cook(self, met: Any, node: Node, begin: int, end: int) -> Cooking:
         """Adds a cooking and all before it."""
@@ -392,8 +392,9 @@ class Model:
             for end in {order.due for order in orders.values()}:
                 within = [n for n, o in orders.items() if self._begin(o) >= begin and o.due <= end]
                 room = self.problem.cooks * (end + 1 - begin)
-                if within and sum(work(orders[n].dish) for n in within) > room:
-                    load = sum(work(orders[n].dish) * self.jobs[n].met for n in within)
+                work = {n: self.problem.work(orders[n].dish) for n in within}
+                if work and sum(work.values()) > room:
+                    load = sum(work[n] * self.jobs[n].met for n in within)
                     self.model.add(load <= room)
 
     def _serve_in_turn(self) -> None:
