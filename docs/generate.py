@@ -77,6 +77,7 @@ FILMED = {  # on their pages: what the film is called, and who plays in it
     "clean_up": ("cooperators", "All cooperate", "script:cooperator"),
     "coop_mining": ("cooperators", "All cooperate", "script:cooperator"),
     "overcooked": ("cooks", "Two cooks", "script:cook"),
+    "cuisine": ("greedy", "Greedy cooks", "script:greedy"),
 }
 STRIP = ("clean_up", "harvest_closed", "mushrooms", "overcooked")
 
@@ -697,8 +698,10 @@ def draw_all() -> None:
             recipes.save(pictures / f"{entry.family}_tree.png", optimize=True)
         if entry.family in FILMED:
             name, _, seats = FILMED[entry.family]
-            path, small = pictures / f"{entry.family}_{name}.gif", env.facet(Board).shape[0] < 9
-            save_film(demonstrated(entry, 240, seats), path, size=40 if small else 16, fps=10)
+            path, size, fps = pictures / f"{entry.family}_{name}.gif", None, 4
+            if env.has(Board):
+                size, fps = 40 if env.facet(Board).shape[0] < 9 else 16, 10
+            save_film(demonstrated(entry, 240, seats), path, size=size, fps=fps)
         if entry.family == "clean_up":
             save_film(demonstrated(entry, 240), pictures / "clean_up.gif", size=16, fps=10)
     film.strip([side_by_side[name] for name in STRIP]).save(pictures / "strip.png", optimize=True)

@@ -10,10 +10,11 @@ FOLDER = Path(__file__).parent.parent / "examples" / "notebooks"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
-def test_there_are_four():
+def test_there_are_five():
     assert NOTEBOOKS == [
         "agents_in_matches",
         "first_steps",
+        "kitchens",
         "societies_and_charters",
         "train_and_judge",
     ]

@@ -32,6 +32,7 @@ from sociarium.core.errors import BadArgument
 from sociarium.core.percept import ShownWindow, SkillOffer
 from sociarium.language.menus import Menu, MenuItem
 from sociarium.players.human import at_keyboard
+from tests.language import scenes
 from tests.toys import takers
 from tests.toys.meadow import Meadow
 from tests.toys.plaza import Plaza
@@ -84,6 +85,23 @@ def test_one_plays_by_lines_leaves_and_goes_on(taking, tmp_path):
     kept = read_record(run)
     assert kept.actions[:, 1].tolist() == [1, 0, 1, 1, 1]
     assert Replay(sociarium.make("taking", players=3), kept).verify()
+
+
+def test_one_cooks_with_a_script_by_lines_until_an_order_is_met(tmp_path):
+    chop = "go to storage, take salmon, go to chopping board 1, put, activate, take, go to mixer 1"
+    serve = "put, stay, stay, activate, take, go to serving table, put, stay"
+    typed = "\n".join(f"{chop}, {serve}".split(", ")) + "\n"
+    told = sociarium_play(
+        *("cuisine?level=3", "--seats", "human script:greedy", "--text", "--steps", 15),
+        *("--out", tmp_path / "run"),
+        typed=typed,
+    )
+    assert "player 0 holds salmon sashimi, player 1 is at pot 1" in told
+    assert "At pot 1: cooks here 1, cooking 2 more steps, cooked rice (1)." in told
+    assert "order 1 salmon sushi, order 1 steps left 13" in told
+    assert "an order for salmon sushi was met" in told
+    kitchen = sociarium.make("cuisine?level=3")
+    assert Replay(kitchen, read_record(tmp_path / "run")).verify()
 
 
 def test_in_real_time_the_last_line_counts_and_the_end_of_input_leaves(taking):
@@ -246,10 +264,21 @@ def test_the_page_fits_every_terminal(size):
         assert fragments(screen.lines(*size))
 
 
+def test_a_cook_sees_at_the_terminal_what_is_held_cooked_and_ordered():
+    env, seen = scenes.overcooked()
+    screen, _ = screen_of(env)
+    assert "You hold nothing." in text(screen) and "onion soup ordered 1" in text(screen)
+    screen.show(seen)
+    page = text(screen)
+    assert "You hold onion." in page and "Ana holds dish." in page
+    assert "pot with 3 onions" in page and "soup ready in 7 steps" in page
+    assert "onion soup" in page.split("_p pot")[0]
+
+
 def test_places_are_told_in_words_and_a_second_key_chooses_among_several():
     screen, play = screen_of(Stall(players=2), polled=True)
     page = text(screen)
-    assert "At pantry: " in page and "Everybody sees: orders 1, next order 6." in page
+    assert "pantry" in page and "orders 1" in page and "next order 6" in page
     assert "g go ..." in page and "space stay" in page
     screen.press("g")
     assert "go (escape goes back)" in text(screen)

@@ -108,3 +108,18 @@ def test_fifty_drawn_kitchens_can_be_cooked_in():
 @pytest.mark.slow
 def test_a_thousand_drawn_kitchens_can_be_cooked_in():
     solvable(range(1000))
+
+
+def test_a_dispatcher_outside_compiled_code_plays_what_its_script_plays():
+    env = sociarium.make("cuisine?level=3&players=3")
+    crew = "agent:sociarium.players.scripted.cuisine:Dispatcher?crew=kitchen"
+    matches = []
+    for seats in ("script:greedy*3", f"{crew}*3", f"{crew}*2 script:greedy"):
+        match = sociarium.Match(env, seats, steps=40)
+        match.run()
+        assert not match.failures
+        matches.append(match.record())
+    by_script, *by_host = matches
+    assert all(np.array_equal(by_script.actions, one.actions) for one in by_host)
+    assert all(by_script.page.marks == one.page.marks for one in by_host)
+    assert by_script.actions.any(0).all()

@@ -284,6 +284,40 @@ def overcooked():
     )
 
 
+def cuisine():
+    """A kitchen without a board: tools at work, dishes waiting, orders, and others by name."""
+    env = sociarium.make("cuisine?level=3&players=3")
+    at, held = env.places.index, lambda item: 1 + env.items.index(item)
+    stations = env.view_spec.planes[0].codes[1:]
+    row = dict(zip("abcdefgh", stations, strict=True))
+    orders = {"order 1": 2, "order 1 steps left": 6, "order 3": 2, "order 3 steps left": 25}
+    cooks = ((at("storage"), 0), (at("pot 2"), held("tuna sashimi")), (at("mixer 1"), 0))
+    whose = {f"seat {seat} is at": place for seat, (place, _) in enumerate(cooks)}
+    whose |= {f"seat {seat} holds": item for seat, (_, item) in enumerate(cooks)}
+    return env, percept(
+        env,
+        planes={
+            "station": (["abcdefgh"], row),
+            "me": (["   m"], {"m": "myself"}),
+            "cooks here": (["1  1  1"], {"1": "1"}),
+            "cooking": (["  2d  "], {"2": "2 more steps", "d": "done"}),
+            "salmon sushi": ([" 2"], {"2": 2}),
+            "cooked rice": (["  11  1"], {"1": 1}),
+            "tuna": (["     1"], {"1": 1}),
+            "tuna sashimi": (["      1"], {"1": 1}),
+        },
+        own={"seat": 1, "holding": held("tuna sashimi")},
+        shared=orders | whose,
+        events=[
+            Row(6, "cooked", 2, -1, 0, 2, float(held("cooked rice") - 1)),
+            Row(6, "refused", 1, -1, 0, 3, 1.0),
+            Row(6, "ordered", -1, -1, -1, -1, 1.0),
+        ],
+        skills=(SkillOffer(name="wait", says="Stay for some steps.", steps=(1, 10000)),),
+        illegal=["go to pot 2", "take salmon", "take rice", "take tuna", "take", "put", "activate"],
+    )
+
+
 def stall():
     """The toy without a board: places."""
     env = Stall(players=3)
@@ -321,6 +355,7 @@ SCENES = {
         negotiation,
         pacts,
         overcooked,
+        cuisine,
         stall,
         meadow,
     )

@@ -188,6 +188,12 @@ def test_no_kind_of_thing_crowds_out_another_or_a_player():
     assert {one.what for one in told} == {one.what for one in everything if one.sort == "thing"}
 
 
+def test_no_place_is_called_bare_because_attention_left_something_out():
+    env, seen = scenes.cuisine()
+    told = {PerceptRenderer(env, attention=one).render(seen) for one in (AttendAll(), Salience(1))}
+    assert len(told) == 1 and "At mixer 1: cooks here 1, cooked rice (1)" in told.pop()
+
+
 @pytest.mark.parametrize("text", ["al", "nearest:0", "nearest:x", "all:3", "salience:-1", ""])
 def test_attention_that_is_none_is_refused(text):
     with pytest.raises(BadArgument, match="nearest:10"):

@@ -3,6 +3,7 @@
 import functools
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sociarium
 from sociarium.core.decision import Decision, as_decision
 from sociarium.core.facets import Board
 from sociarium.core.menu import refusal
 from sociarium.core.percept import UNSEEN, Player
+from sociarium.envs.kitchens.overcooked import DISH, ONION, SOUP
 from sociarium.players.planning.offers import MapReader, SkillOffers, things_lying
 from sociarium.players.planning.skill_set import SkillSet
 from sociarium.players.planning.skills import Deed
@@ -245,3 +248,66 @@ def test_nobody_out_of_play_or_between_turns_is_offered_a_walk():
     still = np.arange(len(one.legal)) == 0
     names = {offer.name for offer in scene.offers.offers(0, one.view, still, one.memory)}
     assert "go_to" not in names and "explore" not in names and "wait" in names
+
+
+@functools.cache
+def kitchen(world, players=2):
+    return Stage(sociarium.make(world, players=players))
+
+
+def offered_in(scene, state, seat=0):
+    return {offer.name: offer.things for offer in offered(scene, scene.look(state), seat)}
+
+
+def test_in_a_kitchen_one_is_offered_what_hands_and_pots_allow():
+    scene = kitchen("overcooked")
+    fresh = scene.reset(0)
+    own = {"fetch", "fill_pot", "start_pot", "plate_soup", "serve", "put_down"}
+
+    def offers(held=0, **kitchen):
+        changed = {"hands": jnp.array([held, 0], jnp.uint8), **kitchen}
+        state = eqx.tree_at(
+            lambda s: tuple(getattr(s, name) for name in changed), fresh, tuple(changed.values())
+        )
+        found = offered_in(scene, state)
+        return {name: things for name, things in found.items() if name in own}
+
+    full, one = jnp.full(1, 3, jnp.uint8), jnp.full(1, 1, jnp.uint8)
+    assert offers() == {"fetch": ("an onion", "a dish")}
+    assert offers(onions=one).keys() == {"fetch", "start_pot"}
+    assert offers(ONION).keys() == {"fill_pot", "put_down"}
+    assert offers(ONION, onions=full, tick=jnp.full(1, 4)).keys() == {"put_down"}
+    assert offers(DISH).keys() == {"put_down"}
+    assert offers(DISH, onions=full, tick=jnp.full(1, 4)).keys() == {"plate_soup", "put_down"}
+    assert offers(SOUP + 2).keys() == {"serve", "put_down"}
+    lying = fresh.lying.at[0].set(SOUP + 2)
+    assert offers(lying=lying)["fetch"] == ("an onion", "a dish", "a soup")
+
+
+def test_what_all_see_is_not_explored_and_what_stands_still_not_avoided():
+    scene = kitchen("overcooked")
+    found = offered_in(scene, scene.reset(0))
+    assert "explore" not in found and found["avoid"] == ("floor", "counter")
+
+
+def test_one_waits_for_a_tool_that_is_at_work_and_for_no_other():
+    scene = kitchen("cuisine?level=3")
+    fresh, pot = scene.reset(0), scene.world.places.index("pot 1")
+    rice = jnp.uint32(1 << scene.world.items.index("cooked rice"))
+
+    def offers(busy, inside=rice, held=-1):
+        state = eqx.tree_at(
+            lambda s: (s.at, s.hands, s.inside, s.busy, s.cooked),
+            fresh,
+            (
+                fresh.at.at[0].set(pot),
+                fresh.hands.at[0].set(held),
+                fresh.inside.at[0].set(inside),
+                fresh.busy.at[0].set(busy),
+                fresh.cooked.at[0].set(inside > 0),
+            ),
+        )
+        return "take_out" in offered_in(scene, state)
+
+    assert offers(busy=2) and offers(busy=0)
+    assert not offers(busy=2, held=0) and not offers(busy=0, inside=jnp.uint32(0))

@@ -25,7 +25,13 @@ from tests.live import wait_for
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "recorded"
-RUNS = {"harvest_six_trees": 12, "contract_easy": 12, "clean_up": 6}  # decisions of the model
+RUNS = {  # decisions of the model
+    "harvest_six_trees": 12,
+    "contract_easy": 12,
+    "clean_up": 6,
+    "overcooked": 8,
+    "cuisine": 8,
+}
 MOST_TOKENS = 1500  # of a prompt
 
 

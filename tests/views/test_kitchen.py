@@ -197,6 +197,12 @@ def test_a_card_shows_goods_and_who_is_there_with_what():
         assert (difference(one, other) > 40).sum() > 8
 
 
+def test_what_a_player_holds_is_named_beside_it():
+    idle, holds = (tables(bodies=[Body(0, 0, 2, 0, held)]) for held in ((), ("tuna sashimi",)))
+    seen = difference(board(idle), board(holds))
+    assert (seen[:, -board(idle).width // 6 :] > 40).sum() > 50  # beyond the figure
+
+
 def test_a_table_with_many_kinds_of_goods_keeps_them_on_its_card():
     many = tables(*(Thing(f"kind {number}", 0, 0) for number in range(30)))
     width = board(many).width

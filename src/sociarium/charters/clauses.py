@@ -1,4 +1,4 @@
-"""Clauses over what happens: whoever does a named thing pays a fine to the others."""
+"""Clauses over what happens: whoever does a named thing pays a fine to the others, or is tipped."""
 
 import copy
 from typing import Any
@@ -17,7 +17,8 @@ from sociarium.mechanics.parts import Parts
 class Clause:
     """A fine for each time a player does `what`, as in `zapped` or `picked wood`.
 
-    The fine goes to the other players in equal shares, or to nobody.
+    The fine goes to the other players in equal shares, or to nobody. A fine below 0 is a tip, which
+    the others pay in equal shares, or nobody does.
     """
 
     def __init__(self, what: str, fine: float, to_others: bool = True) -> None:
@@ -26,7 +27,7 @@ class Clause:
 
     @classmethod
     def read(cls, text: str) -> "Clause":
-        """From words like `zapped:2` or `picked wood:0.5`."""
+        """From words like `zapped:2`, `picked wood:0.5` or `served:-1`."""
         what, _, fine = text.rpartition(":")
         try:
             return cls(what, float(fine))
@@ -45,13 +46,17 @@ class Clause:
         if self.kind and self.kind not in spec.values:
             raise UnknownName(f"kind of {self.event}", self.kind, spec.values)
         bound.spec, bound.players = spec, world.players
-        bound.name = f"fined for {self.what}"
-        bound.event_spec = EventSpec(bound.name, f"{{actor}} paid {{value}} for {self.what}")
+        bound.name = f"{'tipped' if self.fine < 0 else 'fined'} for {self.what}"
+        did = "was tipped" if self.fine < 0 else "paid"
+        bound.event_spec = EventSpec(bound.name, f"{{actor}} {did} {{value}} for {self.what}")
         return bound
 
     @property
     def sentence(self) -> str:
         """The clause in words."""
+        if self.fine < 0:
+            whom = "by the others in equal shares" if self.to_others else "by nobody"
+            return f"Whoever {self.what} is tipped {-self.fine:g} each time, {whom}."
         whom = "to the others in equal shares" if self.to_others else "to nobody"
         return f"Whoever {self.what} pays {self.fine:g} each time, {whom}."
 
@@ -71,7 +76,7 @@ class Clause:
     def enforced(self, parts: Parts, events: Events) -> tuple[Parts, Event]:
         """What everybody has after it was fined, and who paid."""
         times = self.times(events)
-        paid = event(times > 0, value=times * jnp.float32(self.fine))
+        paid = event(times > 0, value=times * jnp.float32(abs(self.fine)))
         return settled(parts, times, self.fine, self.to_others), paid
 
 

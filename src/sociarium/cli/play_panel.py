@@ -20,7 +20,7 @@ from sociarium.views.lying import Lot
 
 MOST_CELLS = 4  # that are told in words besides the map
 MOST_COUNTED = 9  # units that one digit can tell
-QUIET: dict[str, Any] = {"events": (), "messages": (), "chosen": ()}
+QUIET: dict[str, Any] = {"events": (), "messages": (), "chosen": (), "shared": {}}
 SOCIETY = ("law", "groups", "knowledge")  # sections of a prompt
 
 
@@ -69,6 +69,7 @@ class PanelWriter:
         else:
             quiet = percept.model_copy(update=QUIET)
             lines += self._writer.renderer.render(quiet).split("\n")
+            lines += self._common(percept)
         for name in SOCIETY:
             lines += sections[name].split("\n") if name in sections else []
         return lines
@@ -138,17 +139,38 @@ class PanelWriter:
         if percept.pose is not None and percept.pose.row is not None:
             cell = say("cell", row=percept.pose.row, col=percept.pose.col)
             lines.append(say("percept.pose", cell=cell, heading=percept.pose.heading))
-        if self._reader.own_place(percept.view) is None:
+        here = self._reader.own_place(percept.view)
+        if here is None:
             lines.append(say("percept.out"))
+        lines += self._hands(percept, here)
         if percept.own:
             lines.append(self._numbers(percept.own))
-        if percept.shared:
-            lines.append(say("percept.shared", numbers=self._listed(percept.shared)))
+        lines += self._common(percept)
         if percept.hidden:
             lines.append(say("percept.hidden", numbers=self._listed(percept.hidden)))
         if percept.status:
             lines.append(say("percept.status", status=percept.status))
         return lines
+
+    def _hands(self, percept: Percept, here: tuple[int, int] | None) -> list[str]:
+        """What one holds and what others in view do, where planes tell that."""
+        if not self._spec.with_role("hands"):
+            return []
+        say, held = self._say, "" if here is None else self._reader.holds(percept.view, *here)
+        lines = [say("percept.you_hold", what=spoken(held) or say("percept.empty"))]
+        for one in self._reader.read(percept):
+            if one.holds:
+                name = self._writer.renderer.called(percept, one.seat)
+                lines.append(say("play.holds", name=name, what=spoken(one.holds)))
+        return lines
+
+    def _common(self, percept: Percept) -> list[str]:
+        """What everybody sees and is not 0 or nothing: a line for all that begins alike."""
+        alike: dict[tuple[str, ...], dict[str, int | str]] = {}
+        for name, value in percept.shared.items():
+            if value not in (0, "nothing", "none"):
+                alike.setdefault(tuple(name.split()[:2]), {})[name] = value
+        return [self._listed(numbers) for numbers in alike.values()]
 
     def _numbers(self, own: Mapping[str, int | str]) -> str:
         told = {name: value for name, value in own.items() if value != 0}

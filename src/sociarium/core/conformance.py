@@ -402,16 +402,20 @@ def _same_key_same_episode(play: Play) -> str:
     first, again = (play.reset(play.keys[0], play.params) for _ in range(2))
     if not same(first, again):
         return "two resets with one key differ"
-    if _draws_start(play) and same(first, play.reset(play.keys[1], play.params)):
-        return "resets with two keys are the same, so the start is not drawn"
+    others = (play.reset(key, play.params) for key in play.keys[1:])
+    if _draws_start(play) and all(same(first, other) for other in others):
+        return "resets with all keys are the same, so the start is not drawn"
     return ""
 
 
 def _draws_start(play: Play) -> bool:
-    """Whether a reset looks at its key at all; where it does not, every start is the same."""
+    """Whether a start is made from the key at all; where it is not, every start is the same."""
     program = jax.make_jaxpr(play.env.reset)(play.keys[0], play.params).jaxpr
-    key = program.invars[0]
-    return any(key is used for step in program.eqns for used in step.invars)
+    needed = {id(made) for made in program.outvars}
+    for step in reversed(program.eqns):
+        if any(id(made) in needed for made in step.outvars):
+            needed |= {id(used) for used in step.invars}
+    return id(program.invars[0]) in needed
 
 
 def _any_key(play: Play) -> str:

@@ -111,6 +111,8 @@ class PerceptBuilder:
         self.privileged = frozenset(privileged)
         self.world = env.id or type(env).__name__
         self._spec, self._plan = env.view_spec, ground_plan(env)
+        self._own = tuple(one.name for one in self._spec.own)
+        self._shared = tuple(one.called(self.names) for one in self._spec.shared)
         places, crafting = find_facet(env, Places), find_facet(env, Crafting)
         self._places = () if places is None else places.names
         self._on_board = env.has(Board)
@@ -166,8 +168,8 @@ class PerceptBuilder:
             step=step,
             legal=tuple(self._actions[legal].tolist()),
             view=self._planes.windows(np.asarray(view.cells)[None])[0],
-            own=_numbers(self._spec.own, np.asarray(view.own)),
-            shared=_numbers(self._spec.shared, np.asarray(view.shared)),
+            own=_numbers(self._own, self._spec.own, np.asarray(view.own)),
+            shared=_numbers(self._shared, self._spec.shared, np.asarray(view.shared)),
             social={} if social is None else self._social_own.rows(np.asarray(social.own)[None])[0],
             contacts=() if social is None else self._contacts(np.asarray(social.ties)),
             windows=() if social is None else self._windows(social),
@@ -319,12 +321,14 @@ def _from_ahead(down: int, right: int, heading: int) -> tuple[int, int]:
     return ((-down, right), (right, down), (down, -right), (-right, -down))[heading]
 
 
-def _numbers(specs: Sequence[OwnSpec], values: np.ndarray) -> dict[str, int | str]:
+def _numbers(
+    names: Sequence[str], specs: Sequence[OwnSpec], values: np.ndarray
+) -> dict[str, int | str]:
     """Numbers by name; a value by its name where it has one."""
     found: dict[str, int | str] = {}
-    for spec, value in zip(specs, values.tolist(), strict=True):
+    for name, spec, value in zip(names, specs, values.tolist(), strict=True):
         named = spec.told and 0 <= value - spec.low < len(spec.told)
-        found[spec.name] = spec.told[value - spec.low] if named else value
+        found[name] = spec.told[value - spec.low] if named else value
     return found
 
 

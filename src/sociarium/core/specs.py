@@ -1,5 +1,6 @@
 """Names for every number a world shows: planes and codes of a view, events, gauges."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,13 +56,22 @@ class PlaneSpec:
 class OwnSpec:
     """One private number: what it is and its range.
 
-    Where `told` names its values, the lowest first, a society tells it to one's contacts too.
+    Where `told` names its values, the lowest first, a society tells it to one's contacts too. A
+    number that all share may be about the player in a `seat`: then its name begins with "seat" and
+    that number, for which a percept has what the player is called.
     """
 
     name: str
     low: int
     high: int
     told: tuple[str, ...] = ()
+    seat: int | None = None
+
+    def called(self, names: Sequence[str]) -> str:
+        """Its name where players have these `names`."""
+        if self.seat is None:
+            return self.name
+        return names[self.seat] + self.name.removeprefix(f"seat {self.seat}")
 
 
 def seat_planes(seats: int) -> tuple[PlaneSpec, ...]:

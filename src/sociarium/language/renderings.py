@@ -7,6 +7,7 @@ percept itself.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from sociarium.core.actions import COMPASS, SIDES
@@ -59,13 +60,21 @@ class PerceptRenderer:
         """
         if self.style == "json":
             return json.dumps(percept.as_dict(), ensure_ascii=False, separators=(",", ":"))
-        attended = self.attention.attend(self.reader.read(percept), percept.events)
+        attended = self.attended(percept)
         lines = [*self._state(percept)]
         lines += self._scene(percept, percept.view, attended, percept.home)
         for window in percept.windows:
             lines += self._shown(percept, window)
         lines += self._happened(percept, attended, mark)
         return "\n".join(lines)
+
+    def attended(self, percept: Percept) -> Attended:
+        """What is told of what is in view; where there are places, all that is at them."""
+        seen = self.reader.read(percept)
+        if not percept.places:
+            return self.attention.attend(seen, percept.events)
+        there = tuple(_at_places(percept, seen))
+        return replace(self.attention.attend((), percept.events), sightings=there)
 
     def whereabouts(self, percept: Percept, home: tuple[int, int] | None = None) -> Whereabouts:
         """Where things are in the window of a percept."""
@@ -233,17 +242,19 @@ class PerceptRenderer:
         return lines or [say("percept.nothing")]
 
     def _by_place(self, percept: Percept, attended: Attended) -> list[str]:
-        """What is at each place."""
-        say, lines = self._say, []
+        """What is at each place, and then all places where nothing is."""
+        say, lines, bare = self._say, [], []
         for number, place in enumerate(percept.places):
             there = [
                 self.called(percept, one.seat) if one.sort == "player" else self._what(one)
                 for one in attended.sightings
-                if one.covers(0, number) and one.what != place
+                if one.covers(0, number)
             ]
-            what = say.commas(there) if there else say("percept.empty")
-            lines.append(say("percept.at_place", place=place, what=what))
-        return lines
+            if there:
+                lines.append(say("percept.at_place", place=place, what=say.commas(there)))
+            else:
+                bare.append(place)
+        return [*lines, say("percept.bare_places", places=say.commas(bare))] if bare else lines
 
     def _what(self, one: Sighting) -> str:
         name = spoken(one.what)
@@ -277,8 +288,6 @@ class PerceptRenderer:
         say, where = self._say, self.whereabouts(percept, home)
         rows = [say("table.head")]
         for one in attended.sightings:
-            if percept.places and one.what == percept.places[one.col]:
-                continue
             player = one.sort == "player"
             rows.append(
                 say(
@@ -327,6 +336,7 @@ class PerceptRenderer:
             for one in self.reader.of_planes(window.view, home, window.seat)
             if one.seat < 0 or one.seat != percept.seat
         ]
+        found = _at_places(percept, found) if percept.places else found
         attended = self.attention.attend(sorted(found, key=lambda one: one.distance), ())
         lines = [head, *self._sentences(percept, window.view, attended, percept.home)]
         if attended.more_things:
@@ -357,6 +367,11 @@ class PerceptRenderer:
             what = say.commas([choice.skill or choice.action or "", *_words(choice.arguments)])
             lines.append(say("percept.chosen", name=choice.name, what=what))
         return lines
+
+
+def _at_places(percept: Percept, seen: Sequence[Sighting]) -> list[Sighting]:
+    """What is at the places, without the places themselves."""
+    return [one for one in seen if one.what != percept.places[one.col]]
 
 
 def _words(arguments: Mapping[str, object]) -> Sequence[str]:

@@ -18,6 +18,7 @@ ABREAST = 4  # cards in a row
 GAP = 6
 ROUND = 8  # of the corners of a card, in pixels
 SMALL = 12  # height of small letters
+LEGIBLE = 3 * SMALL  # the least room for a name
 STATION, FIGURE = 1.7, 1.2  # their heights, of a cell
 HEAD = LETTER + 2 * GAP
 FRONT = 2 * SMALL + 8  # height of a table's front, on which its contents are written
@@ -52,7 +53,9 @@ def cards(scene: Scene, size: int) -> Image.Image:
     for number, place in enumerate(scene.places):
         lot = lots.get((0, number), lying.Lot())
         if not lot.place:
-            lot = replace(lot, place=place.name, left=place.busy or None)
+            lot = replace(lot, left=place.busy or None)
+        if not (lot.place and kitchen.has_look(lot.place)):
+            lot = replace(lot, place=place.name)
         row, col = divmod(number, across)
         corner = GAP + col * (width + GAP), above + GAP + row * (height + GAP)
         image.paste(_card(scene, number, lot, (width, height), size), corner, mask)
@@ -82,7 +85,19 @@ def _card(
         figure = people.body(body.seat, body.heading, tall, body.seat == scene.me, cooks)
         card.paste(figure, (x, y), figure)
         hold(card, body, x, y, tall)
+    _write_held(card, here, 3 * GAP + (len(here) - 1) * step + tall, floor)
     return card
+
+
+def _write_held(card: Image.Image, here: list[Body], start: int, floor: int) -> None:
+    """What players hold, beside the last of them, as far as there is room."""
+    told = [f"{body.seat}: {written(name)}" for body in here for name in body.holds]
+    room, tall = card.width - GAP - start, SMALL + 3
+    if room < LEGIBLE:
+        return
+    for place, line in enumerate(told[: (card.height - floor) // tall]):
+        y = floor + GAP // 2 + place * tall
+        ImageDraw.Draw(card).text((start, y), cut(line, room, SMALL), INK, font(SMALL))
 
 
 def _furnish(card: Image.Image, floor: int, size: int, ground: str) -> None:

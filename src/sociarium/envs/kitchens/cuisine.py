@@ -195,10 +195,15 @@ class Cuisine(Environment[State, Params]):
         self.put, self.activate = self.take + 1, self.take + 2
         self.actions = (
             DO_NOTHING,
-            *action_for_each("go", self.places, "go to {}", "go to the {}"),
+            *action_for_each("go", self.places, "go to {}", "be at {} after this step"),
             *action_for_each("fetch", self.raw, "take {}", "take {} from the storage"),
             ActionSpec("take", "take", sentence="take what is in the tool where you are"),
-            ActionSpec("put", "put", sentence="put what you hold into or onto where you are"),
+            ActionSpec(
+                "put",
+                "put",
+                sentence="put what you hold into the tool or onto the table where you are; at the "
+                "storage, throw it away",
+            ),
             ActionSpec("activate", "activate", sentence="start the tool where you are"),
         )
         acts = ("take", "put", "activate", "fetch")
@@ -232,16 +237,16 @@ class Cuisine(Environment[State, Params]):
             ),
         )
         crowd = tuple(str(many) for many in range(self.players + 1))
-        working = ("idle", "done", *(f"{left} more steps" for left in range(1, 1 + 3)))
+        working = ("no", "done", "1 more step", "2 more steps", "3 more steps")
         dishes = ("nothing", *self.dishes)
         longest = max(self.level.patience(dish, ALPHAS[-1]) for dish in self.dishes)
-        hands = ("nothing", *items)
+        hands, last_place = ("nothing", *items), len(self.places) - 1
         self.view_spec = ViewSpec(
             planes=(
-                PlaneSpec("station", ("none", *self.places), "station"),
+                PlaneSpec("station", ("none", ", ".join(self.raw), *self.places[1:]), "station"),
                 PlaneSpec("me", ("nobody", "myself"), "occupant"),
-                PlaneSpec("cooks", crowd),
-                PlaneSpec("at work", working, "work"),
+                PlaneSpec("cooks here", crowd),
+                PlaneSpec("cooking", working, "work"),
                 *(PlaneSpec(item, AMOUNTS, "goods") for item in items[: self.useful]),
             ),
             rows=1,
@@ -249,7 +254,7 @@ class Cuisine(Environment[State, Params]):
             ego_origin=(0, 0),
             own=(
                 OwnSpec("seat", 0, self.players - 1),
-                OwnSpec("hands", 0, len(items), told=hands),
+                OwnSpec("holding", 0, len(items), told=hands),
             ),
             shared=(
                 *(
@@ -264,8 +269,8 @@ class Cuisine(Environment[State, Params]):
                     spec
                     for seat in range(self.players)
                     for spec in (
-                        OwnSpec(f"seat {seat} is at", 0, len(self.places) - 1, told=self.places),
-                        OwnSpec(f"seat {seat} holds", 0, len(items), told=hands),
+                        OwnSpec(f"seat {seat} is at", 0, last_place, self.places, seat),
+                        OwnSpec(f"seat {seat} holds", 0, len(items), hands, seat),
                     )
                 ),
             ),

@@ -40,8 +40,9 @@ class Recipe:
     tool: str
 
     def __str__(self) -> str:
+        inside = "on" if self.tool == TAKEN_RAW else "in"
         article = "an" if self.tool[0] in "aeiou" else "a"
-        return f"{self.product}: {' and '.join(self.needs)} in {article} {self.tool}"
+        return f"{self.product}: {' and '.join(self.needs)} {inside} {article} {self.tool}"
 
 
 def _all() -> Iterable[Recipe]:

@@ -1,10 +1,12 @@
 """Which skills a player can use now, and with what: from its own view, legal actions and map."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Bool
 
@@ -53,6 +55,8 @@ class SkillOffers:
         env, setting = skill_set.env, skill_set.setting
         self.names = tuple(names) or default_names(env.players)
         self._shape, self._things = setting.shape, setting.things
+        conditional = any(skill.conditional for skill in skill_set.skills)
+        self._sensible = jax.jit(skill_set.sensible) if conditional else None
         social = env.view_spec.social
         self._seats_told = SeatsTold(() if social is None else social.ties, env.players)
         self._physical = len(env.world.actions if isinstance(env, Society) else env.actions)
@@ -73,7 +77,7 @@ class SkillOffers:
         """What the player in this seat can pursue; its map holds what is in view.
 
         Left out are skills without any possible argument, deeds that are illegal and do not wait,
-        and walking where nothing physical can be done.
+        what is conditional and makes no sense, and walking where nothing physical can be done.
         """
         acts = bool(legal[STAY + 1 : self._physical].any())
         lying, met = things_lying(self._things, memory), self._met(seat, memory)
@@ -83,7 +87,7 @@ class SkillOffers:
             seats = {one.seat for one in met} | {one for one in contacts if one is not None}
             told = self._players(seats - {seat})
         found = []
-        for entry in self._entries:
+        for entry in self._sensible_entries(view, legal, memory):
             walks = isinstance(entry.skill, Walker)
             players = (met if walks else told) if "player" in entry.asks else ()
             offer = self._offer(entry, legal, lying, players) if acts or not walks else None
@@ -106,6 +110,20 @@ class SkillOffers:
             )
             for entry in self._entries
         )
+
+    def _sensible_entries(
+        self, view: View, legal: np.ndarray, memory: MapMemory
+    ) -> Iterator[_Entry]:
+        """All skills but conditional ones that make no sense now, with the things that do."""
+        sensible = {}
+        if self._sensible is not None:
+            sensible = jax.device_get(self._sensible(view, legal, memory))
+        for entry in self._entries:
+            mask = sensible.get(entry.skill.name)
+            if mask is None:
+                yield entry
+            elif mask.any():
+                yield replace(entry, things=tuple(itertools.compress(entry.things, mask)))
 
     def _offer(
         self,

@@ -7,7 +7,7 @@ at once; the way there is found by the skill set, in one search whatever the ski
 import abc
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -185,9 +185,11 @@ class Setting:
 class Skill(abc.ABC):
     """A skill by name: a sentence on what it does and how it goes about it.
 
-    `steps` is how many are meant where an order names none; 0 is as many as the limit.
+    `steps` is how many are meant where an order names none; 0 is as many as the limit. One that is
+    `conditional` is offered only where its intent is valid and not hopeless.
     """
 
+    conditional: ClassVar[bool] = False
     name: str
     says: str
     steps: int = 0

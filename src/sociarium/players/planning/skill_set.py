@@ -166,6 +166,28 @@ class SkillSet:
         status = self._status(now, self._intent(now), jnp.asarray(interrupted))
         return SkillStatus(status.astype(jnp.int32), running.elapsed, running.last)
 
+    def sensible(
+        self, view: View, legal: Bool[Array, " actions"], memory: MapMemory
+    ) -> dict[str, Bool[Array, " things"]]:
+        """For each conditional skill, with which of its things an order would go on.
+
+        One that is about nothing has one entry.
+        """
+        view, found = self.map_tracker.centred(view, memory.cell), {}
+        for number, skill in enumerate(self.skills):
+            if skill.conditional:
+                calls = [
+                    SkillCall.of(number, thing=thing if skill.asks(self.setting) else NONE)
+                    for thing in range(max(1, len(skill.things(self.setting))))
+                ]
+                at_first = [
+                    Situation(jnp.uint32(0), view, legal, memory, call, self.begin())
+                    for call in calls
+                ]
+                wants = [skill.intend(self.setting, now) for now in at_first]
+                found[skill.name] = jnp.stack([want.valid & ~want.hopeless for want in wants])
+        return found
+
     def _number(self, name: str) -> int:
         names = tuple(skill.name for skill in self.skills)
         if name not in names:

@@ -14,6 +14,7 @@ from sociarium.players.planning.sight import Sight
 from sociarium.players.planning.skill import NONE, Ask, Intent, Setting, Situation, Skill
 
 NEAR = 1  # whoever follows stays this near
+OF_STATIONS = ("station", "contents", "work")  # roles of planes
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class Explore(Walker):
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
         """For how long."""
         return ("steps",)
+
+    def suits(self, setting: Setting) -> bool:
+        """Where one does not see everything from wherever one is."""
+        return super().suits(setting) and setting.map_tracker.board.window != "fixed"
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To see what one has not seen."""
@@ -146,14 +151,17 @@ class Avoid(Walker):
         return ("player", "thing", "steps")
 
     def things(self, setting: Setting) -> tuple[str, ...]:
-        """Anything."""
-        return setting.things.names
+        """Anything but stations, and what is in them."""
+        planes = setting.map_tracker.planes
+        fixed = [plane.name for plane in planes if plane.role in OF_STATIONS]
+        stays = {name for plane in fixed for name in setting.things.of(plane)}
+        return tuple(name for name in setting.things.names if name not in stays)
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To be farther away."""
         cell, _, another = setting.seen(now)
-        number, known = chosen(now.order.thing, self.things(setting))
-        things = jnp.where(known, setting.things.where(now.memory, number), False)
+        _, _, known, lies = meant(setting, now, self.things(setting))
+        things = jnp.where(known, lies, False)
         threat = things | (setting.map_tracker.spot(cell) & another)
         close = setting.within(threat, now.order.steps)
         here = setting.map_tracker.here(now.memory)
@@ -322,6 +330,7 @@ class Beside(Walker):
     It ends with the act. Whoever stands there before it is of any use waits.
     """
 
+    conditional = True
     verb: str = ""
 
     def suits(self, setting: Setting) -> bool:

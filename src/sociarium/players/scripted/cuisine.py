@@ -4,6 +4,8 @@ All of them work out the same list of what is to be done, and each does the part
 seat.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -12,10 +14,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.core.actions import STAY
+from sociarium.charters.society import Society
+from sociarium.core.actions import STAY, action_names
+from sociarium.core.decision import Reply
 from sociarium.core.environment import View
+from sociarium.core.errors import BadArgument
+from sociarium.core.percept import Percept
+from sociarium.core.percept_scene import view_of
 from sociarium.envs.kitchens.cuisine import AT_STORAGE, AT_TABLE, SLOTS, TOOLS, Cuisine
+from sociarium.players.planning.skill import Intent, Setting, Situation
 from sociarium.players.planning.skills import Deed
+from sociarium.players.protocol import HostSeating, SimpleHostPlayer
 from sociarium.players.scripted.script import Script
 
 NOWHERE, NOBODY = -1, -1
@@ -60,13 +69,15 @@ class Greedy(Script):
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
     ) -> tuple[Int[Array, ""], None]:
         """One's own part of the work."""
-        kitchen, me = self.read(view), self.sight.own(view, "seat")
-        plan = self.plan(kitchen)
-        place, deed = self.share(kitchen, plan)
-        there = kitchen.at[me] == place[me]
-        action = jnp.where(there, deed[me], self.env.go + place[me])
-        action = jnp.where(place[me] == NOWHERE, STAY, action).astype(jnp.int32)
+        action = self.dispatch(view)[self.sight.own(view, "seat")]
         return jnp.where(legal[action], action, STAY).astype(jnp.int32), None
+
+    def dispatch(self, view: View) -> Int[Array, " players"]:
+        """What every cook is to do, from what everybody sees."""
+        kitchen = self.read(view)
+        place, deed = self.share(kitchen, self.plan(kitchen))
+        actions = jnp.where(kitchen.at == place, deed, self.env.go + place)
+        return jnp.where(place == NOWHERE, STAY, actions).astype(jnp.int32)
 
     def read(self, view: View) -> KitchenView:
         """The kitchen, from what everybody sees."""
@@ -180,7 +191,44 @@ class Greedy(Script):
         return jnp.where(served, AT_TABLE, jnp.where(chosen.any(1), tool, spare))
 
 
+class Dispatcher(SimpleHostPlayer):
+    """Greedy as one mind outside compiled code that commands all of its seats by one plan."""
+
+    skilled = False
+
+    async def open(self, seating: HostSeating) -> None:
+        """Learns which kitchen it is."""
+        env = seating.env.world if isinstance(seating.env, Society) else seating.env
+        if not isinstance(env, Cuisine):
+            raise BadArgument(f"a dispatcher commands cooks of cuisine; given {env.id}")
+        self._spec, self._names = env.view_spec, action_names(env.actions)
+        self._dispatch = jax.jit(Greedy(env).dispatch)
+
+    async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
+        """A command for each of its cooks; who cannot follow it stays."""
+        chosen = np.asarray(self._dispatch(view_of(percepts[0], self._spec)))
+        told = {percept.seat: self._names[chosen[percept.seat]] for percept in percepts}
+        stay = self._names[STAY]
+        return Reply({p.seat: told[p.seat] if told[p.seat] in p.legal else stay for p in percepts})
+
+
+@dataclass(frozen=True)
+class TakeOut(Deed):
+    """Takes what is in a tool, and waits for it with empty hands while the tool is at work."""
+
+    conditional = True
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To take it; where nothing is on its way, that makes no sense."""
+        wants = super().intend(setting, now)
+        planes = setting.map_tracker.spec
+        cooking = now.view.cells[planes.plane("cooking")][setting.ego_origin]
+        waits = (cooking > DONE) & (setting.sight.own(now.view, "holding") == 0)
+        valid = wants.valid & (waits | wants.done | (wants.deed != STAY))
+        return eqx.tree_at(lambda wants: wants.valid, wants, valid)
+
+
 SCRIPTS = {"greedy": Greedy}
 SKILLS = (
-    Deed("take_out", "Take what is in the tool here, once it is done.", verb="take", waits=True),
+    TakeOut("take_out", "Take what is in the tool here, once it is done.", verb="take", waits=True),
 )
