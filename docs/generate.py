@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import tyro
 
 import sociarium
@@ -45,7 +46,7 @@ from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
-from sociarium.metrics.bootstrap import Estimate
+from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.views import film, pixels, tree
 
 DOCS = Path(__file__).parent
@@ -384,6 +385,8 @@ def filled(text: str) -> str:
         "self-interest": self_interest,
         "tokens": tokens_of_styles,
         "mindagent:bounds": orders_met,
+        "overcooked:partners": beside_strangers,
+        "overcooked:jaxmarl": one_loop,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -400,6 +403,56 @@ def orders_met() -> list[str]:
     folder = DOCS / "results" / "mindagent-bounds"
     study = cuisine_bounds.CuisineBounds(cuisine_bounds.CELLS, folder)
     return cuisine_scores.markdown(cuisine_scores.Scores(study))
+
+
+def beside_strangers() -> list[str]:
+    """What cooks earn beside partners that they never met, and the paired difference."""
+    study = STUDIES["overcooked:partners"]
+    folder = DOCS / "results" / "overcooked-partners"
+    rows = {cell.name: standing(cell, folder / cell.name) for cell in study.cells}
+    known = {name: row for name, row in rows.items() if "beside" in row}
+    heads = [partner.removeprefix("script:") for partner in study.partners]
+    lines = [f"| layout, player | with itself | {' | '.join(heads)} | all partners (95%) |"]
+    lines += ["|---" * (3 + len(heads)) + "|"]
+    told = []
+    for panel in dict.fromkeys(cell.panel for cell in study.cells):
+        own = {c.line: known[c.name] for c in study.cells if c.panel == panel and c.name in known}
+        for line, row in own.items():
+            by_seed = np.array(row["beside"]["by_seed"])
+            alone = Estimate(**{k: v / 2 for k, v in row["collective"].items()})
+            cells = [f"{mean:.0f}" for mean in by_seed.mean(0)]
+            every = Estimate(**row["beside"]["mean"])
+            lines.append(f"| {panel}, {line} | {alone} | {' | '.join(cells)} | {every} |")
+        for name, returns in next(iter(own.values()))["beside"]["baselines"].items() if own else ():
+            cells = [f"{mean:.0f}" for mean in returns]
+            lines.append(f"| {panel}, `{name}` | | {' | '.join(cells)} | {np.mean(returns):.0f} |")
+        if {"self-play", "best response"} <= set(own):
+            one, other = (
+                np.array(own[line]["beside"]["by_seed"]) for line in ("best response", "self-play")
+            )
+            seeds = ", ".join(f"{gain:+.0f}" for gain in (one - other).mean(1))
+            told.append(
+                f"In {panel} the best response earned {over_seeds(one - other)} more than "
+                f"self-play of the same seed, beside the same partners ({len(one)} seeds: {seeds}; "
+                f"{len(heads)} partners, both seats)."
+            )
+    return ["\n".join(lines), *told]
+
+
+def one_loop() -> list[str]:
+    """What one loop came to in JaxMARL's Overcooked and in ours, by the last tenth of training."""
+    file = DOCS / "results" / "overcooked-jaxmarl" / "curves.json"
+    lines = [
+        "| world | seeds | return at the end (IQM, 95%) | steps until 100 |",
+        "|---|---|---|---|",
+    ]
+    for name, found in json.loads(file.read_text()).items():
+        returns = np.array(found["returns"], float)
+        end = over_seeds(returns[:, -max(1, returns.shape[1] // 10) :])
+        there = [np.flatnonzero(row >= 100) for row in returns]
+        first = [f"{found['steps'][at[0]] / 1e6:.2f} M" if len(at) else "never" for at in there]
+        lines.append(f"| {name} | {len(returns)} | {end} | {', '.join(first)} |")
+    return ["\n".join(lines)]
 
 
 def results(name: str) -> list[str]:

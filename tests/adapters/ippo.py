@@ -20,9 +20,10 @@ class ActorCritic(nn.Module):
 
     @nn.compact
     def __call__(self, x):
-        x = nn.relu(nn.Conv(8, (3, 3))(x.astype(jnp.float32))).reshape((x.shape[0], -1))
-        actor, critic = (nn.relu(nn.Dense(self.width)(x)) for _ in range(2))
-        return nn.Dense(self.action_dim)(actor), nn.Dense(1)(critic)[:, 0]
+        x = x.reshape((x.shape[0], -1)).astype(jnp.float32)
+        for _ in range(2):
+            x = nn.relu(nn.Dense(self.width)(x))
+        return nn.Dense(self.action_dim)(x), nn.Dense(1)(x)[:, 0]
 
 
 class Transition(NamedTuple):

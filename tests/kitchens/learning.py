@@ -7,6 +7,7 @@ dish. A third line has the 3 for a useful dish besides, which JaxMARL means to p
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 import jax
@@ -55,7 +56,13 @@ def trained(env, steps, seeds):
     updates = steps // (CONFIG["NUM_ENVS"] * CONFIG["NUM_STEPS"])
     config = {**CONFIG, "NUM_UPDATES": updates, "SHAPED_UPDATES": 0.7 * updates}
     train = jax.jit(make_train(env, config, returns))
-    return [np.asarray(train(jax.random.PRNGKey(seed))[1]) for seed in range(seeds)]
+    found = []
+    for seed in range(seeds):
+        began = time.monotonic()
+        found.append(np.asarray(train(jax.random.PRNGKey(seed))[1]))
+        took = time.monotonic() - began
+        print(f"  seed {seed}: {np.nanmean(found[-1][-10:]):.0f}, {took:.0f} s", flush=True)
+    return found
 
 
 def line_of(name, found):
@@ -77,13 +84,13 @@ def main():
     for line, env in worlds().items():
         if line in stored:
             continue
+        print(line, flush=True)
         found = trained(env, given.steps, given.seeds)
         each = CONFIG["NUM_ENVS"] * CONFIG["NUM_STEPS"]
         steps = [each * (n + 1) for n in range(len(found[0]))]
         rows = [[None if np.isnan(x) else round(float(x), 2) for x in row] for row in found]
         stored[line] = {"steps": steps, "returns": rows}
         file.write_text(json.dumps(stored) + "\n")
-        print(f"{line}: {[np.nanmean(row[-10:]).round(1) for row in found]} at the end")
     learning_curves.save(
         [line_of(name, found) for name, found in stored.items()],
         given.out / PICTURE,

@@ -10,11 +10,13 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import tyro
+from jaxtyping import Float
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
 from sociarium import catalogue
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import cuisine_bounds, cuisine_plot, cuisine_scores, learning_curves
@@ -31,6 +33,7 @@ from sociarium.players.roster import Seat
 from sociarium.views.progress import progress
 
 EVALUATION = "evaluation.json"
+HELD_OUT = 1_000_000  # seed of episodes that nobody trained in
 PLAYED = ("mindagent:bounds",)  # studies without training
 AnyCell = TypeVar("AnyCell", Cell, cuisine_bounds.LevelTeam)
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -143,16 +146,27 @@ class TrainedRuns:
         found = policy_returns(
             env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
         ).as_dict()
-        if partners := self.study.partners:
+        if self.study.partners:
             policies = [Seat("policy", str(folder), (("seed", str(n)),)) for n in cell.plan.seeds]
-            beside = play_beside(env, policies, partners, episodes=self.episodes, seed=1_000_000)
-            by_seed = beside.returns.mean((2, 3))
+            by_seed = self._beside(env, policies)
             found["beside"] = {
                 "mean": over_seeds(by_seed).as_dict(),
-                "partners": list(partners),
+                "partners": list(self.study.partners),
                 "by_seed": by_seed.tolist(),
+                "baselines": {
+                    name: self._beside(env, [name])[0].tolist() for name in self.study.baselines
+                },
             }
         return found
+
+    def _beside(
+        self, env: Environment[Any, Any], focal: Sequence[str | Seat]
+    ) -> Float[np.ndarray, "focal partners"]:
+        """What each player earns on average beside each held-out partner."""
+        partners, episodes = self.study.partners, self.episodes
+        return play_beside(env, focal, partners, episodes=episodes, seed=HELD_OUT).returns.mean(
+            (2, 3)
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """How far every run is, and how its policies do."""

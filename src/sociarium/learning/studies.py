@@ -40,6 +40,7 @@ class Study:
     source: str
     cells: tuple[Cell, ...]
     partners: tuple[str, ...] = ()  # held out: beside each of them finished policies play too
+    baselines: tuple[str, ...] = ()  # players beside the same partners, to compare with
 
 
 def _folder_name(panel: str, line: str) -> str:
@@ -234,6 +235,7 @@ STUDIES = {
             "script:stubborn",
             "script:cook?epsilon=0.3",
         ),
+        ("random", "script:cook"),
     ),
     "adasociety:land": Study(
         "Collective return on the frontier without a charter (Oracle: 200 and 940)",
