@@ -6,7 +6,8 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.envs.kitchens.drawn_menus import DEEPEST, MOST_ITEMS, draw_level
 from sociarium.envs.kitchens.menus import ALPHAS, RAW, RECIPES
-from sociarium.envs.kitchens.schedule import Order, Problem, solve
+from sociarium.envs.kitchens.schedule import solve
+from sociarium.envs.kitchens.work import Order, Problem
 
 SEEDS = range(100)
 

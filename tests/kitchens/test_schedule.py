@@ -12,7 +12,8 @@ from sociarium.core.facets import Bounds
 from sociarium.envs.kitchens import schedule
 from sociarium.envs.kitchens.cuisine import STREAMS, Cuisine
 from sociarium.envs.kitchens.menus import LEVELS
-from sociarium.envs.kitchens.schedule import Order, Problem, solve, work_bound
+from sociarium.envs.kitchens.schedule import solve
+from sociarium.envs.kitchens.work import Order, Problem, work_bound
 from sociarium.evaluation.cuisine_bounds import CuisineRunner, LevelTeam, Unit, counts
 from tests.reference import cuisine as plain
 

@@ -97,7 +97,7 @@ class CuisineBounds:
 
     def __init__(self, cells: Sequence[LevelTeam], out: Path) -> None:
         self.cells, self.out = cells, out
-        self._kitchens: dict[tuple[LevelTeam, str], CuisineRunner] = {}
+        self._runners: dict[tuple[LevelTeam, str], CuisineRunner] = {}
 
     def read(self, cell: LevelTeam) -> dict[str, Any]:
         """What is stored of a cell, by the kind of orders and who met them."""
@@ -121,19 +121,18 @@ class CuisineBounds:
                 on_progress(len(units) - len(missing) + number, len(units))
                 if time.monotonic() >= until:
                     return
-                self._store(unit, self.read(unit.cell), self._kitchen(unit).rows(unit))
+                self._store(unit, self.read(unit.cell), self._runner(unit).rows(unit))
             on_progress(len(units), len(units))
         finally:
             lock.close()
 
-    def _kitchen(self, unit: Unit) -> "CuisineRunner":
+    def _runner(self, unit: Unit) -> "CuisineRunner":
         """Its compiled kitchen; those of other cells are forgotten."""
-        if (unit.cell, unit.orders) not in self._kitchens:
-            kept = {key: one for key, one in self._kitchens.items() if key[0] == unit.cell}
-            self._kitchens = kept | {
-                (unit.cell, unit.orders): CuisineRunner(unit.cell, unit.orders)
-            }
-        return self._kitchens[unit.cell, unit.orders]
+        key = unit.cell, unit.orders
+        if key not in self._runners:
+            kept = {known: one for known, one in self._runners.items() if known[0] == unit.cell}
+            self._runners = kept | {key: CuisineRunner(*key)}
+        return self._runners[key]
 
     def _store(self, unit: Unit, stored: dict[str, Any], rows: dict[str, Any]) -> None:
         part = stored.setdefault(unit.orders, {}).setdefault(unit.who, {"episodes": {}})

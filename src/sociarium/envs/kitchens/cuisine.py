@@ -67,7 +67,8 @@ from sociarium.envs.kitchens.menus import (
     numbered,
     published_orders,
 )
-from sociarium.envs.kitchens.schedule import Order, Problem, can_solve, solve, work_bound
+from sociarium.envs.kitchens.schedule import can_solve, solve
+from sociarium.envs.kitchens.work import Order, Problem, work_bound
 
 SHEET = RuleSheet.read(__doc__)
 RULES = ("fixed", "compat")

@@ -1,21 +1,25 @@
 """The best that cooks could do who knew every order in advance: schedules, and proofs about them.
 
-Each order is a job that may be left out. Its recipe becomes a tree of errands for cooks, who are
-all alike, and of uses of tools, of which those of a kind are alike. A cook brings a raw ingredient
-(go to the storage, take, go, put: 4 steps), activates a tool (1 step), and takes a product where it
-is needed (take, go, put: 3 steps and as many as it has to wait), and goes to the tool first unless
-it is there already, from what it did before to the same thing. A tool is in use from the first
-thing that is put into it until its product is taken. Since cooks and tools of a kind are alike it
-is enough to count how many are busy: intervals of which never more than n overlap can always be
-given to n of them. Solved by CP-SAT (OR-tools).
+Each order is a job that may be left out. Its recipe becomes a tree of errands for cooks and of uses
+of tools. A cook brings a raw ingredient (go to the storage, take, go, put: 4 steps), activates a
+tool (1 step), and brings a product where it is needed (take, go, put: 3 steps and as many as it has
+to wait). It goes to the tool first unless it is there already: who has put something into a tool
+may stay to activate it, and who has activated it or put something in may stay to take the product.
+A tool is in use from the first thing that is put into it until its product is taken. Solved by
+CP-SAT (OR-tools).
 
-Two models bracket what can be done, and each is on its safe side:
+Two models bracket what can be done:
 
-- `best` has every step follow the one it needs in a later time step. Who does what is then played
-  as it stands, whatever the order of seats (`Schedule.actions`), so it is a score that was reached.
-- `bound` lets what one cook leaves be used by another in the same step, in any order of seats: put,
-  activate and, from a mixer, take; take and put. No play of the clairvoyant does better than that,
-  nor does any other, since all play is a schedule. What was proved when time ran out still holds.
+- `bound` is proved in a model without seats. Cooks are all alike, and so are tools of a kind, so it
+  counts how many are busy: intervals of which never more than n overlap can be given to n of them.
+  What one cook leaves may be used by another in the same step, in whatever order (put, activate
+  and, from a mixer, take; take and put). Every play is such a schedule, so nobody does better, also
+  where commands are carried out in any order. What was proved when time ran out still holds.
+- `best` is found in a model with seats, in which what happens in a step happens in their order, as
+  in the world. `Schedule.commands` can be played as they stand, so it is a score that is reached.
+
+A gap is left where the solver had too little time, and where an order of seats cannot do what some
+other could. Both know all orders of the episode in advance; nobody who plays does.
 
 Without pre-cooking no errand for an order begins before it is there. A bound of this kind holds for
 those who cook so, and not for a team that cooks in advance, or uses for an order what it began for
@@ -24,93 +28,16 @@ another that has failed; the bound with pre-cooking holds for everybody.
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sociarium.core.errors import MissingExtra
-from sociarium.envs.kitchens.menus import COOK_TIME, RECIPES, STORAGE, TABLE, Recipe, numbered
+from sociarium.envs.kitchens.menus import COOK_TIME, STORAGE, TABLE, numbered
+from sociarium.envs.kitchens.work import LEAF, Node, Order, Problem, work_bound
 
-LEAF, COOKING = 4, 4  # a cook's steps: for a raw ingredient; for activating, and moving a product
 SEED = 0
 WORK = {False: 0.1, True: 0.045}  # of the solver in a second, without seats and with them
-
-
-@dataclass(frozen=True)
-class Order:
-    """A dish, the step from which it is ordered, and the last one in which it can be served."""
-
-    dish: str
-    arrives: int
-    due: int
-    expires: bool  # whether it fails within the episode if nobody serves it
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Orders of an episode, and who and what there is to meet them with."""
-
-    orders: tuple[Order, ...]
-    tools: tuple[str, ...]
-    cooks: int
-    horizon: int
-    book: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
-
-    @cached_property
-    def possible(self) -> tuple[int, ...]:
-        """Orders for which there are all the tools, in time or not, by their numbers."""
-        return tuple(
-            number
-            for number, order in enumerate(self.orders)
-            if all(node.recipe.tool in self.tools for node in self.tree(order.dish).all())
-        )
-
-    def tree(self, item: str) -> "Node":
-        """The cookings of a dish, or of a part of it."""
-        recipe = self.book[item]
-        parts = tuple(self.tree(part) for part in recipe.needs if part in self.book)
-        return Node(recipe, tuple(part for part in recipe.needs if part not in self.book), parts)
-
-    def work(self, dish: str) -> int:
-        """The fewest steps of cooks that a dish takes, whoever they are."""
-        return sum(COOKING + LEAF * len(node.raw) for node in self.tree(dish).all())
-
-
-@dataclass(frozen=True)
-class Node:
-    """A cooking in the tree of a dish, and the cookings it takes things from."""
-
-    recipe: Recipe
-    raw: tuple[str, ...]
-    parts: tuple["Node", ...]
-
-    @property
-    def shortest(self) -> int:
-        """Steps from the beginning of the first errand to the put of the product, at least."""
-        last = max([LEAF - 1] * bool(self.raw) + [part.shortest for part in self.parts])
-        return last + COOK_TIME[self.recipe.tool] + 2
-
-    def all(self) -> Iterator["Node"]:
-        """All cookings, parts before what they go into."""
-        for part in self.parts:
-            yield from part.all()
-        yield self
-
-
-def work_bound(problem: Problem) -> list[str]:
-    """Dishes that can be served if nothing but the cooks' time counts: as many as can be.
-
-    All work for orders that are due by some step is done by then. Orders are taken as they fall
-    due, and when there is no time for all of them the longest is left (Moore, 1968).
-    """
-    orders = [problem.orders[number] for number in problem.possible]
-    taken: list[str] = []
-    for order in sorted(orders, key=lambda one: one.due):
-        taken.append(order.dish)
-        if sum(map(problem.work, taken)) > problem.cooks * (order.due + 1):
-            taken.remove(max(taken, key=problem.work))
-    return taken
 
 
 def can_solve() -> bool:
@@ -378,12 +305,12 @@ class Model:
             self._same_cook(errand, its.carries, its.taken, carries)
             model.add(activates + carries <= 1)
 
-    def _same_cook(self, one: Errand, other: Errand, deed: Any, if_: Any) -> None:
-        """Has whoever did one errand begin the other at once, and do its first deed later."""
-        self.model.add(other.begin == one.end + 1).only_enforce_if(if_)
-        self.model.add(deed >= one.end + 1).only_enforce_if(if_)
+    def _same_cook(self, one: Errand, other: Errand, acts: Any, stays: Any) -> None:
+        """Has who stays after one errand begin the other at once, and act on it in a later step."""
+        self.model.add(other.begin == one.end + 1).only_enforce_if(stays)
+        self.model.add(acts >= one.end + 1).only_enforce_if(stays)
         if self.seated:
-            self.model.add(other.seat == one.seat).only_enforce_if(if_)
+            self.model.add(other.seat == one.seat).only_enforce_if(stays)
 
     def _limit_work(self) -> None:
         """Work for orders that come and are due within a window is done within it."""
@@ -455,12 +382,12 @@ class Model:
         done = [["stay"] * self.problem.cooks for _ in range(self.problem.horizon)]
         cookings = [its for n in self.met(found) for its in self.jobs[n].dish.all()]
         tools = self._assign_tools(cookings, found)
+        into = {part: whole for whole in cookings for part in whole.parts}
         for its in cookings:
-            into = {part: whole for whole in cookings for part in whole.parts}
-            for deed in deeds(its, into.get(its, TABLE), found.value):
-                place = deed.place if isinstance(deed.place, str) else tools[deed.place]
-                said = {"go": f"go to {place}", "fetch": f"take {deed.item}"}
-                done[deed.step][deed.seat] = said.get(deed.verb, deed.verb)
+            for act in cook_steps(its, into.get(its, TABLE), found.value):
+                place = act.place if isinstance(act.place, str) else tools[act.place]
+                said = {"go": f"go to {place}", "fetch": f"take {act.item}"}
+                done[act.step][act.seat] = said.get(act.verb, act.verb)
         return tuple(map(tuple, done))
 
     def _assign_tools(self, cookings: list[Cooking], found: Solution) -> dict[Cooking, str]:
@@ -477,7 +404,7 @@ class Model:
         return tools
 
 
-def deeds(its: Cooking, target: str | Cooking, at: Callable[[Any], int]) -> Iterator[CookStep]:
+def cook_steps(its: Cooking, target: str | Cooking, at: Callable[[Any], int]) -> Iterator[CookStep]:
     """What cooks do for a cooking, from its raw ingredients to where its product is put."""
     for errand, item in zip(its.brings, its.node.raw, strict=False):
         seat, put = at(errand.seat), at(errand.end)
