@@ -75,7 +75,7 @@ def test_scores_count_open_orders_or_not_and_bounds_all_that_could_end(tmp_path:
     assert scores.shares(cell, at_most, with_open=True).mean(1).tolist() == [0.5, 1.0]
     assert scores.gap((3,), 2, reached) == (0, 10)
     told = "\n".join(cuisine_scores.markdown(scores))
-    assert "| 2 | CP-SAT, pre-cooking | 2 | 0.75 |" in told and "1 s with pre-cooking" in told
+    assert "| 2 | CP-SAT, pre-cooking | 2 | 0.75 |" in told and "1 s (pre-cooking)" in told
     assert "Unfinished" in told and "a greedy dispatcher reaches" not in told
     cuisine_plot.save(scores, tmp_path / "one.png")
     assert (tmp_path / "one.png").stat().st_size > 10_000

@@ -109,7 +109,7 @@ class CuisineBounds:
         return sorted((unit for cell in self.cells for unit in cell.units()), key=lambda u: u.rank)
 
     def run(self, seconds: float, on_progress: OnProgress = silent) -> None:
-        """Does what is missing until the time is used up."""
+        """Does what is missing until the time is used up, and something if there is any."""
         until, units = time.monotonic() + seconds, self.units()
         missing = [unit for unit in units if unit.missing(self.read(unit.cell))]
         if not missing or seconds <= 0:
@@ -119,7 +119,7 @@ class CuisineBounds:
         try:
             for number, unit in enumerate(missing):
                 on_progress(len(units) - len(missing) + number, len(units))
-                if time.monotonic() >= until:
+                if number and time.monotonic() >= until:
                     return
                 self._store(unit, self.read(unit.cell), self._runner(unit).rows(unit))
             on_progress(len(units), len(units))

@@ -22,6 +22,7 @@ COLOURS = {  # told apart by every kind of colour vision
     "pre-cooking": "#009E73",
 }
 DASHED = (0, (4, 2))
+PROVED = "pre-cooking"  # whose bound holds for everybody
 WIDE = 5  # of a line that another one may cover
 
 
@@ -47,7 +48,8 @@ def draw(scores: Scores) -> "Figure":
     episodes = scores.episodes(LevelTeam(MAIN_LEVEL, TEAMS[0]), "drawn", "greedy")
     notes = (
         f"Drawn orders, means over {len(episodes)} seeds, 95% bootstrap intervals. Schedules are "
-        "clairvoyant; the shaded strip lies between the best schedule found and what is proved.",
+        "clairvoyant; the shaded area lies between the schedules with pre-cooking and what is "
+        "proved of any team.",
         f"GPT-4: {SOURCE}, three episodes of published orders.",
     )
     for number, note in enumerate(reversed(notes)):
@@ -61,8 +63,9 @@ def _panel(axes: Any, scores: Scores, players: int) -> None:
     for row, mean in means.items():
         colour = COLOURS[row.who]
         if row.at_most:
-            reached = next(m for other, m in means.items() if other.who == row.who)
-            axes.fill_between(INTERVALS, reached, mean, color=colour, alpha=0.16, linewidth=0)
+            if row.who == PROVED:
+                reached = next(m for other, m in means.items() if other.who == row.who)
+                axes.fill_between(INTERVALS, reached, mean, color=colour, alpha=0.16, linewidth=0)
             continue
         found = [over_episodes(column) for column in shares[row].T]
         apart = [[e.mean - e.low for e in found], [e.high - e.mean for e in found]]

@@ -53,6 +53,7 @@ class ScoreRow:
     at_most: bool = False  # the bound that was proved, not what was reached
 
 
+GREEDY = ScoreRow("greedy", "greedy")
 ROWS = (
     *(ScoreRow(who, who) for who in SCRIPTS),
     ScoreRow("CP-SAT, no pre-cooking", "no pre-cooking"),
@@ -127,7 +128,7 @@ def score(shares: Float[np.ndarray, "episodes intervals"]) -> Estimate | None:
     return over_episodes(np.nanmean(shares, 1)) if len(shares) else None
 
 
-def summed_score(fractions: Sequence[tuple[int, int]] | Counts) -> float:
+def summed_score(fractions: Sequence[tuple[int, int]]) -> float:
     """CoS as published: of orders that are summed over episodes first."""
     return float(np.mean([completed / among for completed, among in fractions]))
 
@@ -171,9 +172,9 @@ def markdown(scores: Scores) -> list[str]:
     return parts + (unfinished if done < units else [])
 
 
-def _fractions(scores: Scores, players: int, row: ScoreRow) -> list[tuple[int, int]] | None:
+def _fractions(scores: Scores, cell: LevelTeam, row: ScoreRow) -> list[tuple[int, int]] | None:
     """Sums over the published episodes, if all are there."""
-    found = scores.fractions(LevelTeam(MAIN_LEVEL, players), "published", row)
+    found = scores.fractions(cell, "published", row)
     if len(found) < EPISODES["published"]:
         return None
     return [(int(completed), int(among)) for completed, among in found.sum(0)]
@@ -183,7 +184,7 @@ def _sentence(scores: Scores) -> list[str]:
     """How the greedy dispatcher does beside GPT-4, and what differs between them."""
     reached = []
     for players in TEAMS:
-        found = _fractions(scores, players, ScoreRow("greedy", "greedy"))
+        found = _fractions(scores, LevelTeam(MAIN_LEVEL, players), GREEDY)
         if found:
             again = f" and at {summed_score(GPT4_AGAIN):.3f}" if players == TEAMS[0] else ""
             reached.append(
@@ -214,7 +215,7 @@ def _published(scores: Scores) -> list[str]:
 
     for players in TEAMS:
         for row in ROWS:
-            found = _fractions(scores, players, row)
+            found = _fractions(scores, LevelTeam(MAIN_LEVEL, players), row)
             if found is not None:
                 lines.append(line(players, row.name, found))
         lines.append(line(players, "GPT-4, published", GPT4[players]))
@@ -233,10 +234,9 @@ def _recalled(scores: Scores) -> list[str]:
     lines = ["| level | greedy | GPT-4, recalled |", "|---|---|---|"]
     ours = {}
     for level in PAPER_LEVELS:
-        row = ScoreRow("greedy", "greedy")
-        found = scores.fractions(LevelTeam(level, TEAMS[0]), "published", row)
-        if len(found) == EPISODES["published"]:
-            ours[level] = summed_score(found.sum(0))
+        found = _fractions(scores, LevelTeam(level, TEAMS[0]), GREEDY)
+        if found is not None:
+            ours[level] = summed_score(found)
             lines.append(f"| {level} | {ours[level]:.3f} | {GPT4_RECALLED[level]:.3f} |")
     if len(ours) == len(PAPER_LEVELS):
         means = [float(np.mean(list(each.values()))) for each in (ours, GPT4_RECALLED)]
@@ -261,22 +261,25 @@ def _drawn(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         told = [str(row["cooks"]), row["who"], str(row["seeds"]), *shares, *told, proved]
         lines.append(f"| {' | '.join(told)} |")
     note = f"{name[0].upper()}{name[1:]}, drawn orders, `rules=fixed`."
-    return [*lines, "", f"{note} Means over seeds, 95% bootstrap intervals."]
+    means = "Means over seeds, 95% bootstrap intervals, left out where all seeds score alike."
+    return [*lines, "", f"{note} {means}"]
 
 
 def _limits(scores: Scores) -> str:
     """How long the solver had, as is stored, and what its rows mean."""
     stored = [part for cell in scores.stored.values() for part in cell.get("drawn", {}).items()]
-    limits = {way: f"{part['seconds']:g} s" for way, part in stored if way in LIMITS}
-    told = " and ".join(f"{seconds} with {way}" for way, seconds in limits.items()) or "no time yet"
+    limits = {way: f"{part['seconds']:g} s ({way})" for way, part in stored if way in LIMITS}
+    told = " and ".join(limits.values()) or "no time yet"
     return (
-        f"CP-SAT had {told} for each schedule, with one worker. Every schedule was played in the "
-        "world, and its row tells what came of it. `at most` is what the solver had proved when "
-        "it stopped: of the orders completed, and of CoS if all of these are among the orders that "
-        "end in any case. The bound without pre-cooking holds for schedules in which nothing is "
-        "begun for an order before it is there. It does not hold for the greedy team, which uses "
-        "what it began for orders that have failed. `proved best` counts schedules that meet as "
-        "many orders as can be met."
+        f"CP-SAT had {told} for each schedule, counted by the work it does, with one worker. Every "
+        "schedule was played in the world, and its row tells what came of it. `at most` is what "
+        "was proved when the solver stopped: of the orders completed, and of CoS if all of these "
+        "are among the orders that end in any case. The bound without pre-cooking holds for "
+        "schedules in which nothing is begun for an order before it is there. It does not hold for "
+        "the greedy team, which uses what it began for orders that have failed. `proved best` "
+        "counts schedules that meet as many orders as can be met. A schedule is made to complete "
+        "as many orders as possible: one that completes more of those that are open at the end may "
+        "have a lower CoS, and has a higher one with open orders."
     )
 
 
