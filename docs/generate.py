@@ -432,11 +432,11 @@ def beside_strangers() -> list[str]:
             )
             seeds = ", ".join(f"{gain:+.0f}" for gain in (one - other).mean(1))
             told.append(
-                f"In {panel} the best response earned {over_seeds(one - other)} more than "
-                f"self-play of the same seed, beside the same partners ({len(one)} seeds: {seeds}; "
-                f"{len(heads)} partners, both seats)."
+                f"{panel}: best response less self-play of the same seed beside the same partner: "
+                f"{over_seeds(one - other)} ({len(one)} seeds: {seeds}; {len(heads)} partners, "
+                "both seats)."
             )
-    return ["\n".join(lines), *told]
+    return [*lines, *(text for line in told for text in ("", line))]
 
 
 def one_loop() -> list[str]:
@@ -448,11 +448,13 @@ def one_loop() -> list[str]:
     ]
     for name, found in json.loads(file.read_text()).items():
         returns = np.array(found["returns"], float)
+        ended = np.isfinite(returns).all(0)  # updates in which episodes ended
+        returns, steps = returns[:, ended], np.array(found["steps"])[ended]
         end = over_seeds(returns[:, -max(1, returns.shape[1] // 10) :])
         there = [np.flatnonzero(row >= 100) for row in returns]
-        first = [f"{found['steps'][at[0]] / 1e6:.2f} M" if len(at) else "never" for at in there]
+        first = [f"{steps[at[0]] / 1e6:.2f} M" if len(at) else "never" for at in there]
         lines.append(f"| {name} | {len(returns)} | {end} | {', '.join(first)} |")
-    return ["\n".join(lines)]
+    return lines
 
 
 def results(name: str) -> list[str]:

@@ -94,7 +94,8 @@ def main():
     learning_curves.save(
         [line_of(name, found) for name, found in stored.items()],
         given.out / PICTURE,
-        title="One loop, two Overcookeds: points of a cook in cramped_room",
+        title="One loop, two Overcookeds",
+        measure="return of a cook",
         footnote=f"{given.seeds} seeds; IPPO in JaxMARL's conventions, 26 lossless planes",
     )
 

@@ -19,6 +19,7 @@ COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 ACROSS = 3  # panels side by side
 LETTER = 0.056  # inches of a letter of the notes
 SMOOTHED = 9  # rows averaged into one point
+COLLECTIVE = "collective return"
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,17 @@ class Line:
     done: float = 1.0
 
 
-def save(lines: Sequence[Line], path: Path, *, title: str, footnote: str = "") -> None:
+def save(
+    lines: Sequence[Line], path: Path, *, title: str, footnote: str = "", measure: str = COLLECTIVE
+) -> None:
     """Writes the picture; the same lines give the same file."""
     checked(path)
-    write(draw(lines, title=title, footnote=footnote), path)
+    write(draw(lines, title=title, footnote=footnote, measure=measure), path)
 
 
-def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":
+def draw(
+    lines: Sequence[Line], *, title: str, footnote: str = "", measure: str = COLLECTIVE
+) -> "Figure":
     """The interquartile mean over seeds with its bootstrap interval, against steps."""
     from matplotlib.figure import Figure
 
@@ -62,7 +67,7 @@ def draw(lines: Sequence[Line], *, title: str, footnote: str = "") -> "Figure":
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:
-        axes.set_ylabel("collective return", color=INK, fontsize=9)
+        axes.set_ylabel(measure, color=INK, fontsize=9)
     figure.text(0.02, 1 - 0.35 / height, title, fontsize=14, fontweight="bold", color=INK)
     shown = [name for name in names if any(line.name == name for line in begun)]
     _legend(figure, shown, names, 1 - 0.62 / height)

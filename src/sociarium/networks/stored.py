@@ -17,6 +17,7 @@ from sociarium.core import disk
 from sociarium.core.actions import action_names
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.specs import ViewSpec
 from sociarium.networks.actor_critic import ActorCritic, NetworkConfig, actor_critic
 from sociarium.networks.q_values import QNetworkConfig, QValues, q_values
 
@@ -39,7 +40,7 @@ def save(
         "world": env.id,
         "players": env.players,
         "actions": list(action_names(env.actions)),
-        "view": dataclasses.asdict(env.view_spec),
+        "view": _view_page(env.view_spec),
         "network": type(weights).__name__,
         "network_version": NETWORK_VERSION,
         "config": dataclasses.asdict(config),
@@ -109,6 +110,14 @@ def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weigh
     return actor_critic(key, plain, spec, env.players, actions, 1)
 
 
+def _view_page(spec: ViewSpec) -> dict[str, Any]:
+    """What a network can see of a view: not whom its shared numbers are about in words."""
+    page = dataclasses.asdict(spec)
+    for number in (*page["own"], *page["shared"]):
+        del number["seat"]
+    return page
+
+
 def _acting(weights: Any) -> Any:
     """The weights without a judge, which is of no use to whoever plays."""
     if isinstance(weights, ActorCritic):
@@ -129,7 +138,7 @@ def _check(file: Path, page: Any, env: Environment[Any, Any], elsewhere: bool) -
     here = {
         "world": env.id,
         "actions": list(action_names(env.actions)),
-        "view": json.loads(json.dumps(dataclasses.asdict(env.view_spec))),
+        "view": json.loads(json.dumps(_view_page(env.view_spec))),
     }
     for what, found in here.items():
         if page[what] != found and not (what == "world" and elsewhere):
