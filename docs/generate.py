@@ -327,6 +327,10 @@ def cuisine() -> list[str]:
         "Asked for as in `cuisine?level=7&players=4&interval=1`. `rules=compat` counts as the "
         "published code does, `stream=published:0` (1, 2) has the orders of its evaluation.",
         table("level", "dishes (tools)", levels),
+        "`cuisine?level_seed=7` draws a level that nobody has cooked before: two to four dishes, "
+        "their recipes and the tools they take. It is possible by construction, and for the seeds "
+        "0 to 99 a schedule of two cooks serves every dish in time at the middle interval "
+        "(`pytest -m slow tests/kitchens/test_drawn_menus.py`).",
         "A team's score is completed / (completed + failed) orders, which leaves out those that "
         "are open at the end; the gauges count all three. An idle team under the shipped rules and "
         "streams fails as often as was published, on all levels and intervals "

@@ -8,7 +8,7 @@ import pytest
 import sociarium
 from sociarium.cli.crossplay import Crossplay
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw
+from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw, play_beside
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_a_row_is_the_focal_player_and_a_column_its_partner(coins):
 def test_with_others_leaves_out_oneself():
     returns = np.zeros((2, 2, 1, 4))
     returns[0, 0], returns[0, 1] = 9.0, 1.0
-    found = PartnerReturns(("a", "b"), ("a", "b"), returns)
+    found = PartnerReturns(("a", "b"), ("a", "b"), returns, np.eye(2, dtype=bool))
     assert found.with_others[0].mean == 1.0 and found.table[0][0].mean == 9.0
 
 
@@ -52,3 +52,13 @@ def test_the_command_prints_json(capsys):
     Crossplay("coins", seats="script:idle script:random", episodes=1, json=True).run()
     told = json.loads(capsys.readouterr().out)
     assert told["roster"] == ["script:idle", "script:random"] and len(told["mean"]) == 2
+
+
+def test_players_of_one_name_are_told_apart():
+    env = sociarium.make("coins")
+    one, other = (sociarium.script("idle", env), sociarium.script("idle", env))
+    found = crossplay(env, [one, other], episodes=1)
+    assert len(set(found.names)) == 2 and all(found.with_others)
+    assert found.same.tolist() == [[True, False], [False, True]]
+    alone = play_beside(env, ["idle"], ["idle"], episodes=1)
+    assert alone.with_others == [None] and alone.as_dict()["with_others"] == [None]

@@ -161,3 +161,10 @@ def test_units_are_missing_until_their_episodes_are_stored():
     unit = Unit(LevelTeam(3, 2), "drawn", "idle", range(2))
     assert unit.missing({}) and unit.missing({"drawn": {"idle": {"episodes": {"0": []}}}})
     assert not unit.missing({"drawn": {"idle": {"episodes": {"0": [], "1": []}}}})
+
+
+def test_the_bound_allows_for_a_cook_who_stays_at_a_tool_from_one_cooking_to_the_next():
+    """Three at a chopping board: one takes, one puts, and one cuts twice without going anywhere."""
+    order = Order("salmon sashimi", 0, 7, False)
+    found = solve(Problem((order, order), ("chopping board",), 3, 8), precook=True, seconds=5.0)
+    assert found.bound == 2

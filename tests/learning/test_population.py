@@ -15,11 +15,13 @@ from sociarium.learning.training import Training, train_into
 from sociarium.players.policy import load_policy, snapshots_of
 from tests.learning.runs import EACH, small
 
+SEEDS = (1, 0)  # in the order of the run's figures
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("population") / "run"
-    train_into(small(snapshots=3), folder, tensorboard=False)
+    train_into(small(snapshots=3, seeds=SEEDS), folder, tensorboard=False)
     return folder
 
 
@@ -33,9 +35,9 @@ def actor(network):
 
 def test_snapshots_are_evenly_spaced_from_the_untrained_policy(run):
     assert snapshots_of(run) == [0, 2 * EACH, 4 * EACH]
-    untrained = Training(small())
-    for seed in (0, 1):
-        begun = actor(untrained.weights(seed))
+    untrained = Training(small(seeds=SEEDS))
+    for place, seed in enumerate(SEEDS):
+        begun = actor(untrained.weights(place))
         for one, other in zip(weights(run, seed=seed, at=0), begun, strict=True):
             np.testing.assert_array_equal(one, other)
         moved = [weights(run, seed=seed, at=at) for at in (2 * EACH, 4 * EACH)]
@@ -45,7 +47,7 @@ def test_snapshots_are_evenly_spaced_from_the_untrained_policy(run):
 
 
 def test_snapshots_change_nothing_of_what_is_learned(run, tmp_path):
-    train_into(small(), tmp_path / "without", tensorboard=False)
+    train_into(small(seeds=SEEDS), tmp_path / "without", tensorboard=False)
     for one, other in zip(weights(run), weights(tmp_path / "without"), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -55,10 +57,10 @@ def test_a_population_has_three_policies_of_each_seed(run):
     earned = {0: (0, 0), 2: (40, 10), 4: (90, 45), 6: (100, 100)}
     rows = [{"step": n * EACH, "return": returns} for n, returns in earned.items()]
     (run / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    halfway = {0: 2 * EACH, 1: 4 * EACH}
+    halfway = {1: 2 * EACH, 0: 4 * EACH}
     assert [str(seat) for seat in population(run)] == [
         f"policy:{run}?seed={seed}{at}"
-        for seed in (0, 1)
+        for seed in SEEDS
         for at in ("&at=0", f"&at={halfway[seed]}", "")
     ]
 
@@ -74,6 +76,26 @@ def test_learners_play_beside_a_population(run, tmp_path):
     assert len(parse_pool(plan.partners)) == 7
     train_into(plan, tmp_path / "response", tensorboard=False)
     assert weights(tmp_path / "response", seed=7)
+
+
+def test_every_seat_with_weights_of_its_own_is_in_a_population(tmp_path):
+    folder = tmp_path / "apart"
+    settings = {"shared": False}
+    train_into(small(updates=2, snapshots=2, seeds=(4,), settings=settings), folder)
+    (folder / METRICS).write_text(json.dumps({"step": EACH, "return": [1.0]}) + "\n")
+    found = [str(seat) for seat in population(folder)]
+    assert len(found) == 6 and found[3] == f"policy:{folder}?seed=4&seat=1&at=0"
+    with pytest.raises(BadArgument, match="without"):
+        parse_pool(f"population:{folder}?seat=0")
+
+
+def test_learners_beside_a_pool_all_want_the_same_and_are_counted_only_there():
+    with pytest.raises(BadArgument, match="one preference"):
+        Training(small(partners="random", preference="svo:90 selfish"))
+    with pytest.raises(BadArgument, match="no partners"):
+        Training(small(learners=2))
+    with pytest.raises(BadArgument, match="snapshots are 0"):
+        Training(small(snapshots=-1))
 
 
 def test_steps_without_a_snapshot_and_runs_without_any_are_refused(run, tmp_path):

@@ -368,3 +368,16 @@ def test_the_fixed_rules_give_level_12_its_fryers():
 def test_a_kitchen_that_cannot_be_says_what_can(arguments, kind, said):
     with pytest.raises(kind, match=said):
         Cuisine(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"interval": 0}, "from 1 to"),
+        ({"patience": [1000, 1]}, "from 1 to 39"),
+        ({"orders": [7] * 21}, "from -1 to 1"),
+    ],
+)
+def test_numbers_that_no_order_can_have_are_refused(numbers, said):
+    with pytest.raises(BadArgument, match=said):
+        Cuisine().params(**numbers)

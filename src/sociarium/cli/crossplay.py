@@ -63,5 +63,5 @@ def _show(found: PartnerReturns) -> None:
     for name in (*found.partners, "all others"):
         table.add_column(name.removeprefix("script:"), justify="right")
     for name, row, others in zip(found.names, found.table, found.with_others, strict=True):
-        table.add_row(name.removeprefix("script:"), *map(str, row), str(others))
+        table.add_row(name.removeprefix("script:"), *map(str, row), str(others or ""))
     console.print(table, highlight=False)

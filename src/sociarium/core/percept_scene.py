@@ -1,17 +1,14 @@
 """A percept as a scene: the window that its player is told, for pictures and terminals.
 
 The planes go back to codes, and the codes are read as a policy's are, so that a person sees what a
-policy in its seat sees and no more. Players outside compiled code can have the codes as a view.
+policy in its seat sees and no more.
 """
 
 from dataclasses import replace
 from functools import lru_cache
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from sociarium.core.environment import View
 from sociarium.core.percept import Percept, Plane, Planes, ShownWindow
 from sociarium.core.scene import PanelEntry, Place, Scene, Sort, Thing, through_eyes_of
 from sociarium.core.specs import BYTE, OwnSpec, PlaneSpec, ViewSpec
@@ -49,20 +46,6 @@ def scene_of(
     )
     scene = through_eyes_of(seat, cells_of(view, spec), numbers, spec, overview)
     return scene if window is None else replace(scene, private={})
-
-
-def view_of(percept: Percept, spec: ViewSpec) -> View:
-    """The view that a percept was made from, without what a society tells."""
-    own = [_number(one, percept.own[one.name]) for one in spec.own]
-    shared = [
-        _number(one, value) for one, value in zip(spec.shared, percept.shared.values(), strict=True)
-    ]
-    of_one = View(
-        jnp.asarray(cells_of(percept.view, spec))[None],
-        jnp.array([own], jnp.int16),
-        jnp.array([shared], jnp.int16),
-    )
-    return jax.tree.map(lambda seen: seen[0], of_one)
 
 
 def cells_of(view: Planes, spec: ViewSpec) -> np.ndarray:

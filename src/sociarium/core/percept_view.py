@@ -83,8 +83,9 @@ def _code(codes: Mapping[str, int], cell: str | int) -> int:
 
 
 def _values(specs: Sequence[OwnSpec], told: Mapping[str, int | str]) -> np.ndarray:
-    found = []
-    for spec in specs:
-        value = told[spec.name]
-        found.append(spec.low + spec.told.index(value) if isinstance(value, str) else value)
+    """Numbers in the order of their specs, which is that of a percept, whatever they are called."""
+    found = [
+        spec.low + spec.told.index(value) if isinstance(value, str) else value
+        for spec, value in zip(specs, told.values(), strict=True)
+    ]
     return np.array(found, np.int16)

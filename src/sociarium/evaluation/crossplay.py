@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from sociarium.arena.batch import Batch
-from sociarium.arena.seating import Chair, name_of
+from sociarium.arena.seating import Chair, names_of
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.metrics.bootstrap import Estimate, over_episodes
+from sociarium.players import roster
 from sociarium.views.progress import OnProgress, silent
 
 
@@ -28,6 +29,7 @@ class PartnerReturns:
     names: tuple[str, ...]  # of focal players
     partners: tuple[str, ...]
     returns: Float[np.ndarray, "focal partners seats episodes"]
+    same: Bool[np.ndarray, "focal partners"]  # whether the partner is the player itself
 
     @cached_property
     def table(self) -> list[list[Estimate]]:
@@ -41,17 +43,17 @@ class PartnerReturns:
         return [[[_mean(cell[s]) for s in seats] for cell in row] for row in self.returns]
 
     @cached_property
-    def with_others(self) -> list[Estimate]:
-        """What each earns beside all partners but itself."""
-        names = np.array(self.partners)
+    def with_others(self) -> list[Estimate | None]:
+        """What each earns beside all partners but itself; nothing where there are no others."""
         return [
-            _mean(rows[names != name]) for name, rows in zip(self.names, self.returns, strict=True)
+            None if same.all() else _mean(rows[~same])
+            for same, rows in zip(self.same, self.returns, strict=True)
         ]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
         plain = lambda tree: (  # noqa: E731
-            tree.as_dict() if isinstance(tree, Estimate) else [plain(one) for one in tree]
+            [plain(one) for one in tree] if isinstance(tree, list) else tree and tree.as_dict()
         )
         return {
             "roster": list(self.names),
@@ -89,28 +91,29 @@ def play_beside(
     """Plays everybody beside every partner, so many episodes in each seat, in one batch."""
     if env.players < 2:
         raise BadArgument(f"{env.id} has one player; partners need at least two")
-    roster = list(focal)
-    places = [_place(roster, partner) for partner in partners]
+    everybody = list(focal)
+    places = [_place(everybody, partner) for partner in partners]
     shape = (len(focal), len(partners), env.players, episodes)
     who, beside, seat, _ = (axis.ravel() for axis in np.indices(shape))
     own = np.arange(env.players)[None] == seat[:, None]
     seating = np.where(own, who[:, None], np.array(places)[beside][:, None])
-    sums = Batch(env, roster, seating, seed=seed).sums(on_progress=on_progress)
+    sums = Batch(env, everybody, seating, seed=seed).sums(on_progress=on_progress)
     returns = np.asarray(sums.reward)[np.arange(len(seat)), seat].reshape(shape)
-    return PartnerReturns(_names(focal), _names(partners), returns)
+    mine = [_place(everybody, one) for one in focal]
+    same = np.array(mine)[:, None] == np.array(places)[None]
+    names = names_of([roster.chair(one) if isinstance(one, str) else one for one in everybody])
+    return PartnerReturns(
+        names[: len(focal)], tuple(names[place] for place in places), returns, same
+    )
 
 
-def _place(roster: list[str | Chair], chair: str | Chair) -> int:
-    """The number of a player in a roster, to which it is added if it is new."""
-    for number, known in enumerate(roster):
+def _place(everybody: list[str | Chair], chair: str | Chair) -> int:
+    """The number of a player among others, to whom it is added if it is new."""
+    for number, known in enumerate(everybody):
         if known is chair or (isinstance(known, str) and known == chair):
             return number
-    roster.append(chair)
-    return len(roster) - 1
-
-
-def _names(chairs: Sequence[str | Chair]) -> tuple[str, ...]:
-    return tuple(one if isinstance(one, str) else name_of(one) for one in chairs)
+    everybody.append(chair)
+    return len(everybody) - 1
 
 
 def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -> None:

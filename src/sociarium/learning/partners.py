@@ -40,6 +40,11 @@ class Partners:
                 "others sit in the last seats of all episodes, or partners are drawn for each: "
                 f"give one of the two; given {_told(self.fixed)} and {_told(self.pool)}"
             )
+        if self.learners != 1 and not self.pool:
+            raise BadArgument(
+                f"learners are counted beside partners that are drawn; given {self.learners} "
+                "learners and no partners"
+            )
         learn = self.learners if self.pool else players - len(self.fixed)
         if self.pool and not 1 <= learn < players:
             raise BadArgument(
@@ -96,9 +101,7 @@ class SeatSampler:
             drawn = random.randint_from_bits(
                 random.bits(k_who, self.others), jnp.full(self.others, len(pool))
             )
-            return SeatDraw(
-                jnp.sort(order[: self.learners]), jnp.sort(order[self.learners :]), pool[drawn]
-            )
+            return SeatDraw(order[: self.learners], order[self.learners :], pool[drawn])
 
         return jax.vmap(lane)(keys)
 

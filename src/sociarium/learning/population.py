@@ -1,18 +1,20 @@
 """A population of partners of different skill: what runs of self-play left along the way.
 
 As in fictitious co-play (Strouse et al., 2021) each seed stands in it three times: untrained, when
-it earned about half of what it did in the end, and trained.
+it had about half of what it gained by training, and trained.
 """
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from sociarium.core.errors import CannotRead
+from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.manifest import read_manifest
 from sociarium.learning.folder import read_metrics
 from sociarium.players import roster
-from sociarium.players.policy import snapshots_of, training_seeds
+from sociarium.players.policy import snapshots_of, stored_seats
 from sociarium.players.roster import Seat
 
 WORD = "population:"
@@ -23,6 +25,10 @@ def parse_pool(text: str) -> tuple[Seat, ...]:
     found: list[Seat] = []
     for word in text.split():
         if word.startswith(WORD):
+            if set(word) & set("?*"):
+                raise BadArgument(
+                    f"a population is written {WORD}RUN, without ? and *; given {word}"
+                )
             found += population(word.removeprefix(WORD))
         else:
             found += roster.parse(word)
@@ -30,16 +36,20 @@ def parse_pool(text: str) -> tuple[Seat, ...]:
 
 
 def population(folder: str | Path) -> Iterator[Seat]:
-    """Three policies of each seed of a run that kept snapshots."""
-    steps = snapshots_of(folder)
+    """Three policies of each seed, and of each seat with its own, of a run that kept snapshots."""
+    manifest, steps = read_manifest(folder), snapshots_of(folder)
+    if not manifest["finished"]:
+        raise CannotRead(f"{folder} is not finished: sociarium train --resume {folder}")
     if len(steps) < 2:
         raise CannotRead(
             f"{folder} has no snapshots of its policies on the way; train it with --snapshots 10"
         )
-    seeds = training_seeds(folder)
     figures = read_metrics(folder)
+    if "return" not in figures:
+        raise CannotRead(f"{folder} has no figures, so nobody knows its skill")
     returns = figures["return"].reshape(len(figures["step"]), -1)
-    for place, seed in enumerate(seeds):
+    seats = range(stored_seats(folder)) or [None]
+    for place, seed in enumerate(manifest["seeds"]):
         known = np.isfinite(returns[:, place])
         if not known.any():
             raise CannotRead(
@@ -47,7 +57,10 @@ def population(folder: str | Path) -> Iterator[Seat]:
             )
         earned = np.interp(steps, figures["step"][known], returns[known, place])
         last = returns[known, place][-max(1, known.sum() // 10) :].mean()
-        half = 1 + int(np.argmin(np.abs(earned[1:] - last / 2)))
-        for at in (steps[0], steps[half], None):
-            options = [("seed", str(seed)), *([] if at is None else [("at", str(at))])]
-            yield Seat("policy", str(folder), tuple(options))
+        half = 1 + int(np.argmin(np.abs(earned[1:] - (earned[0] + last) / 2)))
+        for seat, at in itertools.product(seats, (steps[0], steps[half], None)):
+            options = {"seed": seed, "seat": seat, "at": at}
+            named = tuple(
+                (name, str(value)) for name, value in options.items() if value is not None
+            )
+            yield Seat("policy", str(folder), named)

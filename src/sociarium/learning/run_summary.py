@@ -29,9 +29,12 @@ def seats_of_run(plan: Plan, folder: Path) -> str:
 
 
 def seats_beside_learners(plan: Plan, players: int) -> tuple[Seat, ...]:
-    """The frozen players of a plan; of those that were drawn, as many as there are seats."""
+    """The frozen players of a plan; of those that were drawn, the last of the pool.
+
+    The last of a population are trained, the first are not.
+    """
     if pool := parse_pool(plan.partners):
-        return tuple(pool[n % len(pool)] for n in range(players - plan.learners))
+        return tuple(pool[-1 - n % len(pool)] for n in range(players - plan.learners))
     return roster.parse(plan.others)
 
 

@@ -54,6 +54,7 @@ class Plan:
 
 # Left out of manifests where they are so: plans of older runs do not say them.
 LATER = {"partners": "", "learners": 1, "snapshots": 0}
+LATER_SETTINGS = {"reward_scale": 1.0}
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class Training:
             raise BadArgument(
                 f"A run needs steps and different seeds; given {plan.steps} and {plan.seeds}"
             )
+        if plan.snapshots < 0:
+            raise BadArgument(f"snapshots are 0 or more; given {plan.snapshots}")
         self.env = catalogue.make(plan.world, players=plan.players) if env is None else env
         self.plan = dataclasses.replace(
             plan,
@@ -99,6 +102,11 @@ class Training:
         config = dataclasses.replace(config, updates=self.updates)
         self.algorithm_config = config
         wish = preferences.parse(self.plan.preference, self.env.players)
+        if plan.partners and isinstance(wish, preferences.Mixed):
+            raise BadArgument(
+                "beside partners that are drawn learners sit anywhere, so all want the same: give "
+                f"one preference; given {self.plan.preference!r}"
+            )
         chosen = tuple(jax.local_devices() if devices is None else devices)
         chosen = chosen[: _dividing(config.lanes, len(chosen))]
         keys = [random.key(seed) for seed in plan.seeds]
@@ -135,7 +143,8 @@ class Training:
         """Everything that decides what is learned, as the manifest of a run has it."""
         plan = dataclasses.asdict(self.plan)
         kept = {name: value for name, value in plan.items() if LATER.get(name, ...) != value}
-        return {**kept, "hyperparameters": self.settings}
+        settings = {n: x for n, x in self.settings.items() if LATER_SETTINGS.get(n, ...) != x}
+        return {**kept, "hyperparameters": settings}
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -68,6 +68,12 @@ def trained_in(folder: str | Path) -> str:
         raise CannotRead(f"{pages[0]} is no page of a policy: {error!r}") from error
 
 
+def stored_seats(folder: str | Path) -> int:
+    """How many seats have weights of their own in each policy of a run; 0 if all share them."""
+    seed = training_seeds(folder)[0]
+    return int(json.loads(Path(folder, WEIGHTS, f"seed-{seed}.json").read_bytes())["seats"] or 0)
+
+
 def training_seeds(folder: str | Path) -> tuple[int, ...]:
     """The seeds of which a run left a policy, in order; at least one."""
     files = Path(folder, WEIGHTS).glob("seed-*.safetensors")

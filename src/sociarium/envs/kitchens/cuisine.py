@@ -36,6 +36,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core import random
@@ -240,7 +241,7 @@ class Cuisine(Environment[State, Params]):
         crowd = tuple(str(many) for many in range(self.players + 1))
         working = ("no", "done", "1 more step", "2 more steps", "3 more steps")
         dishes = ("nothing", *self.dishes)
-        longest = max(self.level.patience(dish, ALPHAS[-1]) for dish in self.dishes)
+        self.longest = max(self.level.patience(dish, ALPHAS[-1]) for dish in self.dishes)
         hands, last_place = ("nothing", *items), len(self.places) - 1
         self.view_spec = ViewSpec(
             planes=(
@@ -263,7 +264,7 @@ class Cuisine(Environment[State, Params]):
                     for slot in range(1, SLOTS + 1)
                     for spec in (
                         OwnSpec(f"order {slot}", 0, len(self.dishes), told=dishes),
-                        OwnSpec(f"order {slot} steps left", 0, longest),
+                        OwnSpec(f"order {slot} steps left", 0, self.longest),
                     )
                 ),
                 *(
@@ -289,7 +290,21 @@ class Cuisine(Environment[State, Params]):
 
     def params(self, **changes: object) -> Params:
         """The usual numbers, with some of them changed by name."""
-        return replace_parameters(self._defaults, **changes)
+        given = replace_parameters(self._defaults, **changes)
+        for name, low, high in (
+            ("interval", 1, LONGEST),
+            ("patience", 1, self.longest),
+            ("orders", NONE, len(self.dishes) - 1),
+        ):
+            numbers, usual = getattr(given, name), getattr(self._defaults, name)
+            if isinstance(numbers, Tracer):
+                continue
+            if numbers.shape != usual.shape or (numbers < low).any() or (numbers > high).any():
+                many = f"{usual.size} numbers" if usual.ndim else "a number"
+                raise BadArgument(
+                    f"{name} is {many} from {low} to {high} in this kitchen; given {changes[name]}"
+                )
+        return given
 
     def order_stream(self, interval: int, stream: str) -> dict[str, Int[Array, "..."]]:
         """The parameters of an interval, 1 to 5, and of a stream, by name (R7).
@@ -307,7 +322,10 @@ class Cuisine(Environment[State, Params]):
         }
 
     def problem(self, params: Params, seed: int) -> Problem:
-        """The orders of a seed's episode as a problem of scheduling."""
+        """The orders of a seed's episode as a problem of scheduling.
+
+        As if there were always room for another order (R7), which there is at all five intervals.
+        """
         stream = np.asarray(self.reset(random.episode_key(seed), params).stream)
         horizon, interval = int(params.horizon), int(params.interval)
         patience = np.asarray(params.patience)

@@ -7,6 +7,7 @@ of tools have an order in which things go through them, so that none waits for a
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sociarium.envs.kitchens.menus import COOK_TIME, RAW, TAKEN_RAW, Level, Recipe
 
@@ -51,9 +52,9 @@ def _try(lot: random.Random) -> Level:
     raw = lot.sample(RAW, lot.randint(3, 6))
     book: dict[str, Recipe] = {}
     dishes = dict.fromkeys(_dish(lot, kinds, raw, book) for _ in range(lot.randint(2, 4)))
-    used = {recipe.tool for recipe in book.values()}
-    tools = [kind for kind in kinds if kind in used for _ in range(lot.randint(1, 2))]
-    return Level(tuple(dishes), tuple(tools), book)
+    level = Level(tuple(dishes), (), book)
+    tools = [kind for kind in kinds if kind in level.missing for _ in range(lot.randint(1, 2))]
+    return replace(level, tools=tuple(tools))
 
 
 def _dish(

@@ -13,8 +13,9 @@ Two models bracket what can be done:
 - `bound` is proved in a model without seats. Cooks are all alike, and so are tools of a kind, so it
   counts how many are busy: intervals of which never more than n overlap can be given to n of them.
   What one cook leaves may be used by another in the same step, in whatever order (put, activate
-  and, from a mixer, take; take and put). Every play is such a schedule, so nobody does better, also
-  where commands are carried out in any order. What was proved when time ran out still holds.
+  and, from a mixer, take; take and put). Of three or more cooks, one that comes to a tool which is
+  done at once counts as there. Every play is such a schedule, so nobody does better, also where
+  commands are carried out in any order. What was proved when time ran out still holds.
 - `best` is found in a model with seats, in which what happens in a step happens in their order, as
   in the world. `Schedule.commands` can be played as they stand, so it is a score that is reached.
 
@@ -297,13 +298,24 @@ class Model:
         fetches, goes_on, *waits = its.carrier
         for literals in (its.activator, its.carrier):
             model.add(sum(literals) == met)
-        model.add(its.activates.begin == its.activates.end - 1).only_enforce_if(comes)
-        model.add(its.carries.begin == its.taken - 1).only_enforce_if(fetches)
+        to_activate, to_take = self._ways(COOK_TIME[its.node.recipe.tool])
+        model.add(its.activates.begin == its.activates.end - to_activate).only_enforce_if(comes)
+        model.add(its.carries.begin == its.taken - to_take).only_enforce_if(fetches)
         self._same_cook(its.activates, its.carries, its.taken, goes_on)
         for errand, activates, carries in zip(its.brings, stays, waits, strict=True):
             self._same_cook(errand, its.activates, its.activates.end, activates)
             self._same_cook(errand, its.carries, its.taken, carries)
             model.add(activates + carries <= 1)
+
+    def _ways(self, cook_time: int) -> tuple[int, int]:
+        """Steps that who comes for it takes to a tool, to activate it and to take its product.
+
+        Where three cooks are at a tool that is done at once, one of them may still be there from
+        the cooking before, which another has taken out while a third has put in the next.
+        """
+        if self.seated or self.problem.cooks < 3:
+            return 1, 1
+        return int(cook_time > 1), int(cook_time > 0)
 
     def _same_cook(self, one: Errand, other: Errand, acts: Any, stays: Any) -> None:
         """Has who stays after one errand begin the other at once, and act on it in a later step."""

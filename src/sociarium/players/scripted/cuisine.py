@@ -20,7 +20,7 @@ from sociarium.core.decision import Reply
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
 from sociarium.core.percept import Percept
-from sociarium.core.percept_scene import view_of
+from sociarium.core.percept_view import ViewReader
 from sociarium.envs.kitchens.cuisine import AT_STORAGE, AT_TABLE, SLOTS, TOOLS, Cuisine
 from sociarium.players.planning.skill import Intent, Setting, Situation
 from sociarium.players.planning.skills import Deed
@@ -201,12 +201,12 @@ class Dispatcher(SimpleHostPlayer):
         env = seating.env.world if isinstance(seating.env, Society) else seating.env
         if not isinstance(env, Cuisine):
             raise BadArgument(f"a dispatcher commands cooks of cuisine; given {env.id}")
-        self._spec, self._names = env.view_spec, action_names(env.actions)
+        self._reader, self._names = ViewReader(env), action_names(env.actions)
         self._dispatch = jax.jit(Greedy(env).dispatch)
 
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """A command for each of its cooks; who cannot follow it stays."""
-        chosen = np.asarray(self._dispatch(view_of(percepts[0], self._spec)))
+        chosen = np.asarray(self._dispatch(self._reader.view(percepts[0])))
         told = {percept.seat: self._names[chosen[percept.seat]] for percept in percepts}
         stay = self._names[STAY]
         return Reply({p.seat: told[p.seat] if told[p.seat] in p.legal else stay for p in percepts})
