@@ -418,7 +418,6 @@ def beside_strangers() -> list[str]:
     heads = [partner.removeprefix("script:") for partner in study.partners]
     lines = [f"| layout, player | with itself | {' | '.join(heads)} | all partners (95%) |"]
     lines += ["|---" * (3 + len(heads)) + "|"]
-    told = []
     for panel in dict.fromkeys(cell.panel for cell in study.cells):
         own = {c.line: known[c.name] for c in study.cells if c.panel == panel and c.name in known}
         for line, row in own.items():
@@ -435,12 +434,14 @@ def beside_strangers() -> list[str]:
                 np.array(own[line]["beside"]["by_seed"]) for line in ("best response", "self-play")
             )
             seeds = ", ".join(f"{gain:+.0f}" for gain in (one - other).mean(1))
-            told.append(
-                f"{panel}: best response less self-play of the same seed beside the same partner: "
-                f"{over_seeds(one - other)} ({len(one)} seeds: {seeds}; {len(heads)} partners, "
-                "both seats)."
+            cells = " | ".join(f"{gain:+.0f}" for gain in (one - other).mean(0))
+            lines.append(
+                f"| {panel}, best response less self-play of the same seed ({seeds}) | | {cells} | "
+                f"{over_seeds(one - other)} |"
             )
-    return [*lines, *(text for line in told for text in ("", line))]
+    names = ", ".join(f"`{name}`" for name in known)
+    version = next(iter(known.values()))["network_version"]
+    return [*lines, "", f"Version {version} of the networks ({names})."]
 
 
 def one_loop() -> list[str]:

@@ -67,11 +67,11 @@ def test_stored_results_say_which_version_of_the_networks_made_them():
     for name, studies in (("results.md", 3), ("dilemmas.md", 1)):
         assert (DOCS / name).read_text().count("Version 1 of the networks") == studies
     second = {file.parent.name for file, version in versions.items() if version == 2}
-    (told,) = re.findall(r"Version 2 of the networks \((.*?)\)", (DOCS / "results.md").read_text())
-    assert set(re.findall("`(.*?)`", told)) == second
+    told = re.findall(r"Version 2 of the networks \((.*?)\)", (DOCS / "results.md").read_text())
+    assert set(re.findall("`(.*?)`", " ".join(told))) == second
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", [n for n, study in STUDIES.items() if not study.partners])
 def test_every_table_of_learners_has_random_play_and_the_best_script(name, generate):
     rows = generate.results(name)
     worlds = {row.split("|")[1].strip(" `").split("-")[0] for row in rows if "ippo, " in row}
