@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Int, Key
 from sociarium import catalogue
 from sociarium.adapters import table as tables
 from sociarium.adapters.table import Table
-from sociarium.arena.lanes import Lanes, LanesState
+from sociarium.arena.lanes import Lanes, LanesState, episode_keys
 from sociarium.arena.observers import Observe
 from sociarium.arena.seat_policies import Seating, SeatPolicies
 from sociarium.core import random
@@ -213,7 +213,7 @@ def _start(
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
-        memories=policies.begin(_episode_keys(state), seating),
+        memories=policies.begin(episode_keys(state), seating),
         memory=table.begin(view),
     )
     return session, _focal(table, view, session.memory)
@@ -241,7 +241,7 @@ def _step(
         lanes=state,
         view=view,
         legal=jax.vmap(table.env.legal, (0, None))(state.state, params),
-        memories=policies.renewed(memories, ended, _episode_keys(state), seating),
+        memories=policies.renewed(memories, ended, episode_keys(state), seating),
         memory=memory,
     )
     seen = _focal(table, view, memory)
@@ -250,11 +250,6 @@ def _step(
     )
     outcome = transition.reward[:, table.focal], transition.terminated, transition.truncated
     return after, seen, last, outcome
-
-
-def _episode_keys(lanes: LanesState) -> Key[Array, " lanes"]:
-    """The keys of the episodes the lanes are in."""
-    return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)
 
 
 def _focal(table: Table, view: View, memory: Any) -> Any:

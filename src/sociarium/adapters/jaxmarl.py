@@ -26,7 +26,7 @@ from sociarium.arena.observers import Observe, OneHot
 from sociarium.core.actions import STAY
 from sociarium.core.environment import Environment, Transition
 from sociarium.core.errors import UnknownName
-from sociarium.core.events import counts
+from sociarium.core.events import counts, find_event
 from sociarium.core.random import PCG4D
 
 REWARDS = ("own", "mean", "sum", "times_players")
@@ -66,10 +66,7 @@ class MultiAgent:
             raise UnknownName("reward", reward, REWARDS)
         self.world = catalogue.make(env) if isinstance(env, str) else env
         self.shaped = dict(shaped or {})
-        events = {spec.name: spec for spec in self.world.event_specs}
-        for name in self.shaped:
-            if name not in events:
-                raise UnknownName(f"event of {self.name}", name, tuple(events))
+        self._rewarded = [find_event(self.world.event_specs, name) for name in self.shaped]
         self.params = self.world.params() if params is None else params
         self.observer = observe(self.world)
         self.reward = reward
@@ -197,10 +194,9 @@ class MultiAgent:
         if not self.shaped:
             return {}
         extra = jnp.zeros(self.num_agents)
-        for spec in self.world.event_specs:
-            if spec.name in self.shaped:
-                done = counts(transition.events[spec.name], spec, self.num_agents)
-                extra = extra + self.shaped[spec.name] * done
+        for spec in self._rewarded:
+            done = counts(transition.events[spec.name], spec, self.num_agents)
+            extra = extra + self.shaped[spec.name] * done
         return {"shaped_reward": self._by_agent(extra)}
 
     def _start(self, wanted: Bool[Array, ""], key: Key[Array, ""]) -> Any:

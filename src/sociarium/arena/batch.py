@@ -20,8 +20,7 @@ from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
 from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
-from sociarium.core.errors import UnknownName
-from sociarium.core.events import EventTable, worth
+from sociarium.core.events import EventTable, find_event, worth
 from sociarium.core.random import step_key
 from sociarium.core.specs import EventSpec
 from sociarium.views.progress import OnProgress, silent
@@ -82,7 +81,7 @@ class Batch:
 
     def sums(self, counted: Sequence[str] = (), on_progress: OnProgress = silent) -> Sums:
         """Plays and adds up returns and the counted events; nothing else is kept."""
-        specs = tuple(_spec(self.env, name) for name in counted)
+        specs = tuple(find_event(self.env.event_specs, name) for name in counted)
         begin, step_many = _summing(self.stepper, specs, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
         ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
@@ -216,10 +215,3 @@ def _added(
     raw = sums.raw + jnp.where(playing, record.transition.raw, 0)
     reward = sums.reward + jnp.where(playing, record.transition.reward, 0)
     return Sums(raw=raw, reward=reward, done=done, length=sums.length + ~over)
-
-
-def _spec(env: Environment[Any, Any], name: str) -> EventSpec:
-    known = tuple(spec.name for spec in env.event_specs)
-    if name not in known:
-        raise UnknownName("event", name, known)
-    return env.event_specs[known.index(name)]

@@ -155,6 +155,11 @@ class Lanes:
         return eqx.tree_at(lambda x: (x.spare, x.ready), lanes, (spare, ready))
 
 
+def episode_keys(lanes: LanesState) -> Key[Array, " n"]:
+    """The keys of the episodes the lanes are in."""
+    return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)
+
+
 def _streams(keys: Key[Array, " n"], episode: Int[Array, " n"]) -> Key[Array, " n"]:
     start = jax.vmap(jax.random.fold_in)(keys, episode)
     return jax.vmap(lambda k: jax.random.fold_in(k, EPISODE_STEPS))(start)

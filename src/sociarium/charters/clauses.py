@@ -9,7 +9,7 @@ from jaxtyping import Array, Int
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.core.events import Event, Events, counts, event
+from sociarium.core.events import Event, Events, counts, event, find_event
 from sociarium.core.specs import EventSpec
 from sociarium.mechanics.parts import Parts
 
@@ -39,10 +39,7 @@ class Clause:
 
     def around(self, world: Environment[Any, Any]) -> "Clause":
         """A copy for this world, whose events it must name."""
-        specs = {spec.name: spec for spec in world.event_specs}
-        if self.event not in specs:
-            raise UnknownName("event", self.event, tuple(specs))
-        bound, spec = copy.copy(self), specs[self.event]
+        bound, spec = copy.copy(self), find_event(world.event_specs, self.event)
         if self.kind and self.kind not in spec.values:
             raise UnknownName(f"kind of {self.event}", self.kind, spec.values)
         bound.spec, bound.players = spec, world.players

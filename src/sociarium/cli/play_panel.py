@@ -8,7 +8,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.facets import Board, ground_plan
 from sociarium.core.patches import TO_ALL
 from sociarium.core.percept import Heard, Percept, SeenEvent, ShownWindow
-from sociarium.core.percept_scene import scene_of
+from sociarium.core.percept_scene import scene_of, shared_something
 from sociarium.core.scene import Scene
 from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.prompts import Prompt, PromptWriter
@@ -167,9 +167,8 @@ class PanelWriter:
     def _common(self, percept: Percept) -> list[str]:
         """What everybody sees and is not 0 or nothing: a line for all that begins alike."""
         alike: dict[tuple[str, ...], dict[str, int | str]] = {}
-        for name, value in percept.shared.items():
-            if value not in (0, "nothing", "none"):
-                alike.setdefault(tuple(name.split()[:2]), {})[name] = value
+        for name, value in shared_something(percept).items():
+            alike.setdefault(tuple(name.split()[:2]), {})[name] = value
         return [self._listed(numbers) for numbers in alike.values()]
 
     def _numbers(self, own: Mapping[str, int | str]) -> str:

@@ -21,7 +21,12 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import cuisine_bounds, cuisine_plot, cuisine_scores, learning_curves
 from sociarium.evaluation.crossplay import play_beside
-from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
+from sociarium.evaluation.policy_returns import (
+    HELD_OUT,
+    PolicyReturns,
+    policies_of,
+    policy_returns,
+)
 from sociarium.learning import studies
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.folder import METRICS, read_metrics
@@ -33,7 +38,6 @@ from sociarium.players.roster import Seat
 from sociarium.views.progress import progress
 
 EVALUATION = "evaluation.json"
-HELD_OUT = 1_000_000  # seed of episodes that nobody trained in
 PLAYED = ("mindagent:bounds",)  # studies without training
 AnyCell = TypeVar("AnyCell", Cell, cuisine_bounds.LevelTeam)
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -147,8 +151,7 @@ class TrainedRuns:
             env, str(folder), cell.plan.seeds, episodes=self.episodes, params=rules
         ).as_dict()
         if self.study.partners:
-            policies = [Seat("policy", str(folder), (("seed", str(n)),)) for n in cell.plan.seeds]
-            by_seed = self._beside(env, policies)
+            by_seed = self._beside(env, policies_of(str(folder), cell.plan.seeds))
             found["beside"] = {
                 "mean": over_seeds(by_seed).as_dict(),
                 "partners": list(self.study.partners),

@@ -15,6 +15,14 @@ except ImportError:  # not on Windows, where folders are not locked
 LOCK = "lock"  # names the process that writes into a folder
 
 
+STEP_DIGITS = 12  # of a step in a name, so that names sort as numbers do
+
+
+def step_name(step: int) -> str:
+    """What is called by a step of training."""
+    return f"{step:0{STEP_DIGITS}d}"
+
+
 def write_durably(path: Path, data: bytes) -> None:
     """A new file whose bytes have reached the disk."""
     with open(path, "wb") as file:

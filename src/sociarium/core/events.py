@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.core.errors import MissingExtra
+from sociarium.core.errors import MissingExtra, UnknownName
 from sociarium.core.specs import EventSpec
 
 
@@ -44,6 +44,14 @@ def event(
         cell=nothing if cell is None else cell,
         value=jnp.ones(mask.shape, jnp.float32) if value is None else value,
     )
+
+
+def find_event(specs: Sequence[EventSpec], name: str) -> EventSpec:
+    """The spec of this name."""
+    known = tuple(spec.name for spec in specs)
+    if name not in known:
+        raise UnknownName("event", name, known)
+    return specs[known.index(name)]
 
 
 def counts(kind: Event, spec: EventSpec, players: int) -> Int[Array, " players"]:

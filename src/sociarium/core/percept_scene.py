@@ -39,13 +39,16 @@ def scene_of(
         things=_kinds(spec),
         places=tuple(Place(name) for name in percept.places),
         shared=tuple(
-            PanelEntry(f"{name} {value}")
-            for name, value in percept.shared.items()
-            if value not in (0, "nothing", "none")
+            PanelEntry(f"{name} {value}") for name, value in shared_something(percept).items()
         ),
     )
     scene = through_eyes_of(seat, cells_of(view, spec), numbers, spec, overview)
     return scene if window is None else replace(scene, private={})
+
+
+def shared_something(percept: Percept) -> dict[str, int | str]:
+    """The numbers that all see and that are not 0 or nothing."""
+    return {n: value for n, value in percept.shared.items() if value not in (0, "nothing", "none")}
 
 
 def cells_of(view: Planes, spec: ViewSpec) -> np.ndarray:

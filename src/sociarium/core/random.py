@@ -91,9 +91,9 @@ def key(seed: int) -> Key[Array, ""]:
     return jax.random.key(seed, impl=PCG4D)
 
 
-def episode_key(seed: int) -> Key[Array, ""]:
-    """The key from which the first episode of a seed begins, as `rollout(seed=...)` plays it."""
-    return jax.random.fold_in(jax.random.fold_in(key(seed), 0), 0)
+def episode_key(seed: int, lane: int = 0, number: int = 0) -> Key[Array, ""]:
+    """The key from which an episode begins, as `rollout` with the same arguments plays it."""
+    return jax.random.fold_in(jax.random.fold_in(key(seed), lane), number)
 
 
 def bits(key: Key[Array, ""], *shape: int) -> UInt32[Array, "*shape"]:

@@ -13,6 +13,8 @@ from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
 
+HELD_OUT = 1_000_000  # seed of episodes that nobody trained in
+
 
 @dataclass(frozen=True)
 class PolicyReturns:
@@ -50,20 +52,25 @@ class PolicyReturns:
         }
 
 
+def policies_of(folder: str, seeds: tuple[int, ...]) -> list[Seat]:
+    """The seats of a run's policies, one for each seed."""
+    return [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
+
+
 def policy_returns(
     env: Environment[Any, Any],
     folder: str,
     seeds: tuple[int, ...],
     *,
     episodes: int = 20,
-    seed: int = 1_000_000,
+    seed: int = HELD_OUT,
     params: Any = None,
     on_progress: OnProgress = silent,
 ) -> PolicyReturns:
     """Plays each seed's policy in all seats, each in episodes of its own."""
     spec = find_facet(env, Cooperation)
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
-    kinds = [Seat("policy", folder, (("seed", str(number)),)) for number in seeds]
+    kinds = policies_of(folder, seeds)
     seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)
     sums = Batch(env, kinds, seating, seed=seed, params=params).sums(
         (*acts, *refusals), on_progress

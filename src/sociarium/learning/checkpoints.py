@@ -20,12 +20,11 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from sociarium.core.disk import sync_folder, write_durably
+from sociarium.core.disk import STEP_DIGITS, step_name, sync_folder, write_durably
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 
 KEEP = 3
 STATE, ABOUT = "state.safetensors", "about.json"
-DIGITS = 12  # of a step, so that names sort as numbers do
 _WRITING, _REPLACED = ".writing", ".replaced"
 _DTYPES = {
     "BOOL": np.dtype(np.bool_),
@@ -59,14 +58,14 @@ def save(
     not yet reached. Leaves are arrays (also spread over devices), typed keys and plain numbers;
     `about` is whatever plain JSON the reader needs.
     """
-    if keep < 1 or not 0 <= step < 10**DIGITS:
+    if keep < 1 or not 0 <= step < 10**STEP_DIGITS:
         raise BadArgument(f"Keep at least 1 and count steps from 0; given {keep=}, {step=}")
     tensors, keys = _tensors(tree)
     data = safetensors.numpy.save(tensors)
     page = {"step": step, "bytes": len(data), "keys": keys, "about": _plain(about or {})}
     page["sha256"] = _seal(data, page)
     folder = Path(folder)
-    place = folder / f"{step:0{DIGITS}d}"
+    place = folder / step_name(step)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _put(place, {STATE: data, ABOUT: json.dumps(page, indent=1).encode()})
@@ -148,10 +147,10 @@ def _places(folder: Path) -> list[Path]:
     found = [
         place
         for place in folder.iterdir()
-        if len(place.name.removesuffix(_REPLACED)) == DIGITS
+        if len(place.name.removesuffix(_REPLACED)) == STEP_DIGITS
         and place.name.removesuffix(_REPLACED).isdecimal()
     ]
-    return sorted(found, key=lambda p: (p.name[:DIGITS], -len(p.name)), reverse=True)
+    return sorted(found, key=lambda p: (p.name[:STEP_DIGITS], -len(p.name)), reverse=True)
 
 
 def _opened(place: Path) -> tuple[dict[str, Any], bytes]:

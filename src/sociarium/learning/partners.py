@@ -142,8 +142,6 @@ class SeatSampler:
         memories: list[Any],
     ) -> tuple[Int[Array, "lanes players"], list[Any]]:
         """What the frozen players do (0 in the seats of learners) and remember then."""
-        if not self.others:
-            return jnp.zeros(legal.shape[:2], jnp.int32), memories
         seating = self._seating(seats)
         gathered = [
             jax.tree.map(lambda x, c=chairs: _flat(x, 2).at[c].get(mode="clip"), memory)

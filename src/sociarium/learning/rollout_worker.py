@@ -12,11 +12,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from sociarium.arena.lanes import Lanes, LanesState, LanesTransition
+from sociarium.arena.lanes import Lanes, LanesState, LanesTransition, episode_keys
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
-from sociarium.core.errors import UnknownName
-from sociarium.core.events import counts, worth
+from sociarium.core.events import counts, find_event, worth
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.learning.partners import ALONE, Partners, SeatDraw, SeatSampler
 from sociarium.learning.preferences import Preference
@@ -85,7 +84,7 @@ class RolloutWorker:
         lanes = self.lanes_env.start(key, params)
         phase = jnp.arange(self.n) % PHASES + 1
         remembered = preference.begin(self.env.players)
-        seats = self.sampler.deal(_episode_keys(lanes))
+        seats = self.sampler.deal(episode_keys(lanes))
         return RolloutState(
             lanes=lanes,
             view=self.lanes_env.view(lanes, params),
@@ -95,7 +94,7 @@ class RolloutWorker:
                 lambda x: jnp.broadcast_to(x, (self.n, *x.shape)), remembered
             ),
             seats=seats,
-            minds=self.sampler.begin(_episode_keys(lanes), seats),
+            minds=self.sampler.begin(episode_keys(lanes), seats),
         )
 
     def legal(self, state: Any, params: Any) -> Bool[Array, "lanes players actions"]:
@@ -114,6 +113,8 @@ class RolloutWorker:
         self, rollout: RolloutState, actions: Int[Array, "lanes learners"]
     ) -> tuple[Int[Array, "lanes players"], list[Any]]:
         """The learners' actions with those of the frozen players, and what these remember then."""
+        if not self.sampler.others:
+            return actions, rollout.minds
         keys = self.lanes_env.keys(rollout.lanes)
         everybody, minds = self.sampler.act(
             keys, rollout.view, rollout.legal, rollout.seats, rollout.minds
@@ -142,7 +143,7 @@ class RolloutWorker:
         )
         initial = jax.tree.map(lambda new: new[None], preference.begin(self.env.players))
         preference_state = merged(ended, initial, preference_state)
-        seats, minds = self.sampler.renewed(rollout.seats, minds, ended, _episode_keys(lanes))
+        seats, minds = self.sampler.renewed(rollout.seats, minds, ended, episode_keys(lanes))
         outcome = StepOutcome(
             utility=self.sampler.own(utility, rollout.seats),
             terminated=transition.terminated,
@@ -164,12 +165,9 @@ class RolloutWorker:
 
     def _deeds(self, transition: LanesTransition, names: Sequence[str]) -> dict[str, Any]:
         """How often each player did these things in a step, in every lane."""
-        specs = {spec.name: spec for spec in self.env.event_specs}
-        for name in names:
-            if name not in specs:
-                raise UnknownName(f"event of {self.env.id}", name, tuple(specs))
+        specs = [find_event(self.env.event_specs, name) for name in names]
         count = lambda spec: jax.vmap(lambda kind: counts(kind, spec, self.env.players))  # noqa: E731
-        return {name: count(specs[name])(transition.events[name]) for name in names}
+        return {spec.name: count(spec)(transition.events[spec.name]) for spec in specs}
 
     def _stats(
         self, transition: LanesTransition, seats: SeatDraw, whole: Bool[Array, " lanes"]
@@ -198,7 +196,3 @@ class RolloutWorker:
             (self.sampler.learners_first(lanes, seats).sum(0) for lanes in each),
             jnp.zeros(players),
         )
-
-
-def _episode_keys(lanes: LanesState) -> Any:
-    return jax.vmap(jax.random.fold_in)(lanes.key, lanes.episode)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.core import random
+from sociarium.core.disk import STEP_DIGITS, step_name
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.networks import stored
@@ -17,7 +18,6 @@ from sociarium.networks.actor_critic import ActorCritic, sample_actions
 from sociarium.networks.q_values import QValues, greedy_actions
 
 WEIGHTS, SNAPSHOTS = "weights", "snapshots"
-DIGITS = 12  # of a step, so that names sort as numbers do
 
 
 class QPolicy(eqx.Module):
@@ -88,12 +88,12 @@ def training_seeds(folder: str | Path) -> tuple[int, ...]:
 
 def snapshot_folder(folder: str | Path, step: int) -> Path:
     """Where a run keeps what it had learned after so many steps."""
-    return Path(folder, SNAPSHOTS, f"{step:0{DIGITS}d}")
+    return Path(folder, SNAPSHOTS, step_name(step))
 
 
 def snapshots_of(folder: str | Path) -> list[int]:
     """The steps after which a run kept its policies."""
-    return sorted(int(place.name) for place in Path(folder, SNAPSHOTS).glob("[0-9]" * DIGITS))
+    return sorted(int(place.name) for place in Path(folder, SNAPSHOTS).glob("[0-9]" * STEP_DIGITS))
 
 
 def load_policy(
