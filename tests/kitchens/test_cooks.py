@@ -58,7 +58,8 @@ def test_two_cooks_deliver_in_every_kitchen(layout):
 def test_roles_and_tempers_make_a_difference():
     env = sociarium.make("overcooked?layout=coordination_ring")
     paid = {name: returns(env, (name, "cook")).mean() for name in scripts(env)}
-    assert paid["cook"] > paid["lazy"] > paid["idle"]
+    assert paid["cook"] > max(paid[name] for name in ("lazy", "supplier", "idle", "random"))
+    assert paid["idle"] > paid["random"]  # who stands still is less in the way
     both = returns(env, ("supplier", "waiter")).mean()
     assert both > returns(env, ("supplier", "supplier")).mean() == 0
 
