@@ -221,13 +221,16 @@ class PutDown(KitchenSkill):
 
 # Cooks.
 
+INSISTS = 6  # steps
+
 
 class Cook(Script):
     """Does whatever is next, alone if need be: fills pots, plates, serves, hands things over.
 
     Of what can be done it does the most urgent; whatever others already hold it leaves to them.
-    Who is in its way it walks around, or makes room for now and then. With chance `epsilon` it
-    acts at random instead.
+    Who is in its way it walks around, or makes room for now and then. Now and then it insists on
+    its way for a few steps, so that two of a kind do not dodge each other for ever. With chance
+    `epsilon` it acts at random instead.
     """
 
     brings = True  # ingredients
@@ -244,9 +247,13 @@ class Cook(Script):
         self.reach = np.stack([beside(room) for room in self.rooms])
         self.joint = self.reach.sum(0) > 1  # counters between two rooms
 
+    def begin(self, key: Key[Array, ""]) -> Int[Array, ""]:
+        """It insists on nothing."""
+        return jnp.int32(0)
+
     def decide(
-        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: None
-    ) -> tuple[Int[Array, ""], None]:
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Array
+    ) -> tuple[Int[Array, ""], Array]:
         """A step toward what is to be done next, or the deed itself."""
         k_mood, k_way, k_yield = (random.bits(key, 3)[n] for n in range(3))
         kitchen = Kitchen(self.spec, view.cells)
@@ -256,14 +263,16 @@ class Cook(Script):
         room = jnp.argmax((jnp.asarray(self.rooms) & here[None]).any((1, 2)))
         reach = jnp.asarray(self.reach)[room]
         targets, useful = self._wanted(kitchen, held, others, reach)
-        action = self._go(here, others, kitchen.plane("facing"), targets, useful, k_way, k_yield)
+        action, insists = self._go(
+            here, others, kitchen.plane("facing"), targets, useful, k_way, k_yield, memory
+        )
         lazy = random.bernoulli_from_bits(k_mood, random.threshold(jnp.float32(1 - self.effort)))
         action = jnp.where(lazy, STAY, action)
         whim = random.bernoulli_from_bits(
             k_mood * jnp.uint32(2654435761), random.threshold(jnp.float32(self.epsilon))
         )
         anything = random.randint_from_bits(k_way, jnp.int32(len(legal)))
-        return jnp.where(whim, anything, action).astype(jnp.int32), None
+        return jnp.where(whim, anything, action).astype(jnp.int32), insists
 
     def _wanted(
         self, kitchen: Kitchen, held: Int[Array, ""], others: Mask, reach: Mask
@@ -312,8 +321,12 @@ class Cook(Script):
         useful: Mask,
         way: Array,
         whim: Array,
-    ) -> Int[Array, ""]:
-        """Face a target beside one and use it; else walk to a cell beside one."""
+        insists: Int[Array, ""],
+    ) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Face a target beside one and use it; else walk to a cell beside one.
+
+        Who meets somebody `insists` on its way now and then, for a few steps.
+        """
         heading = jnp.max(jnp.where(here, facing, 1)) - 1
         sides = jnp.stack([(here & floods.moved(targets, n)).any() for n in range(4)])
         now = jnp.stack([(here & floods.moved(useful, n)).any() for n in range(4)])
@@ -322,18 +335,21 @@ class Cook(Script):
         turn = 1 + jnp.argmax(best)
         stand = _beside_mask(targets) & jnp.asarray(self.floor)
         around, found = self._step(stand & ~others, others, here, way)
-        through, known = self._step(stand, jnp.zeros_like(others), here, way)
+        straight, known = self._step(stand, jnp.zeros_like(others), here, way)
+        pressed = straight
         if self.yields:
-            polite = whim >> 31 == 0
-            aside = self._aside(here, others, way)
-            through = jnp.where(polite, aside, STAY)
             near = (here & _beside_mask(_beside_mask(others))).any()
-            around = jnp.where(near & (whim >> 30 == 0), STAY, around)  # who goes first?
-        walk = jnp.where(found, around, jnp.where(known, through, STAY))
+            meets = near | (around != straight)
+            around = jnp.where(meets & (whim >> 30 == 0), STAY, around)  # who goes first?
+            pressed = jnp.where(whim >> 31 == 0, self._aside(here, others, way), STAY)
+            begins = (insists == 0) & meets & (whim >> 29 == 1)
+            insists = jnp.where(begins, INSISTS, jnp.maximum(insists - 1, 0))
+        walk = jnp.where(found, around, jnp.where(known, pressed, STAY))
+        walk = jnp.where((insists > 0) & known, straight, walk)
         idle = self._aside(here, others, way) if self.yields else jnp.int32(STAY)
         rest = jnp.where((whim >> 28 == 0) & _crowded(here, others), idle, STAY)
         action = jnp.where(sides.any(), jnp.where(best[heading], deed, turn), walk)
-        return jnp.where(targets.any(), action, rest).astype(jnp.int32)
+        return jnp.where(targets.any(), action, rest).astype(jnp.int32), insists
 
     def _step(
         self, goal: Mask, others: Mask, here: Mask, word: Array
