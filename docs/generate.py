@@ -237,6 +237,8 @@ def measured(env: Any) -> list[str]:
     if not env.has(Cooperation):
         return ["Goods that change hands are recorded as `handed_over`."]
     spec = env.facet(Cooperation)
+    if not spec.has_rate:
+        return [f"Counted as `acts` of cooperation: {spec.meaning} ({_names(spec.acts)})."]
     return [
         f"Cooperation is measured as acts per opportunity: {spec.meaning} "
         f"({_names(spec.acts)} against {_names(spec.refusals)})."
