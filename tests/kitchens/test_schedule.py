@@ -97,7 +97,7 @@ def play_plainly(env, params, found):
         "completed": 0,
         "failed": 0,
     }
-    numbers = {"order_reward": 1.0, "interval": int(params.interval)}
+    numbers = {"order_reward": 1.0, "order_gap": int(params.order_gap)}
     numbers["patience"] = params.patience.tolist()
     reference, refused = plain.Cuisine(env, env.level), []
     reference.order(state, dishes[0], numbers["patience"])
