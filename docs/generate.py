@@ -349,7 +349,7 @@ def cuisine() -> list[str]:
         '`sociarium oracle "cuisine?level=3" --seed 1` tells what all cooks can earn at most '
         "with the orders of a seed: `orders`, if every one is met; `work`, if only the cooks' time "
         "counts, 4 steps for each raw ingredient and 4 for each cooking; `schedule`, proved by "
-        "CP-SAT (extra `oracle`), beside the dishes of the best schedule it found. "
+        "CP-SAT (extra `oracle`), beside what the best schedule it found earns, and its dishes. "
         "[What teams reach](../results.md#orders-that-do-not-wait) beside GPT-4.",
     ]
 

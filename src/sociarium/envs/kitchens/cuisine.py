@@ -28,7 +28,7 @@ Differs from MindAgent: commands are about where a cook is, a command that canno
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -382,21 +382,23 @@ class Cuisine(Environment[State, Params]):
     def _bounds(self, params: Params, seed: int) -> dict[str, Bound]:
         """What cooks can earn at most: all orders, what their time allows, and what is proved.
 
-        The last is there where OR-tools is; it tells the dishes of the best schedule found, which
-        are fewer where there is a gap.
+        The last is there where OR-tools is; it tells the dishes of the best schedule found, and
+        what they earn, which is less where there is a gap.
         """
         problem = self.problem(params, seed)
 
-        def bound(orders: int, dishes: Iterable[str]) -> Bound:
-            points = float(params.order_reward) * self.players * orders
-            return Bound(points, dict(Counter(dishes)))
+        def bound(orders: int, dishes: Sequence[str], found: bool = False) -> Bound:
+            each = float(params.order_reward) * self.players
+            best = each * len(dishes) if found else None
+            return Bound(each * orders, dict(Counter(dishes)), best)
 
         dishes = [order.dish for order in problem.orders]
         in_time = work_bound(problem)
         bounds = {"orders": bound(len(dishes), dishes), "work": bound(len(in_time), in_time)}
         if can_solve():
             found = solve(problem, precook=True, seconds=SECONDS)
-            bounds["schedule"] = bound(found.bound, [dishes[number] for number in found.met])
+            met = [dishes[number] for number in found.met]
+            bounds["schedule"] = bound(found.bound, met, found=True)
         return bounds
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
