@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from sociarium.charters.charter import Charter
     from sociarium.core.environment import Environment
 
+_FORMS = {  # of arguments: what they are, and how that is said
+    int: (Integral, "a whole number"),
+    int | None: (Integral, "a whole number"),
+    tuple[int, int]: (tuple, "two whole numbers, as in 2x3"),
+}
 _EXAMPLE = "WORLD?name=value&name=value, as in harvest_open?map_seed=7"
 
 
@@ -459,17 +464,20 @@ def _check_arguments(what: str, maker: type, chosen: dict[str, Any]) -> None:
 
 def _check_numbers(what: str, maker: type, chosen: dict[str, Any]) -> None:
     """Refuses anything else where a whole number or two of them belong."""
-    forms = {
-        int: (Integral, "a whole number"),
-        int | None: (Integral, "a whole number"),
-        tuple[int, int]: (tuple, "two whole numbers, as in 2x3"),
-    }
-    known, choices = inspect.signature(maker).parameters, getattr(maker, "choices", {})
+    known, choices = inspect.signature(maker).parameters, choices_of(maker)
     for argument, given in chosen.items():
-        kind, form = forms.get(known[argument].annotation, (object, ""))
+        kind, _ = _FORMS.get(known[argument].annotation, (object, ""))
         if given is not None and not isinstance(given, kind):
-            allowed = choices.get(argument, form)
-            raise BadArgument(f"{argument} of {what} is {allowed}; given {given!r}")
+            raise BadArgument(f"{argument} of {what} is {choices[argument]}; given {given!r}")
+
+
+def choices_of(maker: type) -> dict[str, str]:
+    """What each argument of a constructor can be, in words; nothing where that is not known."""
+    told = getattr(maker, "choices", {})
+    return {
+        name: told.get(name, _FORMS.get(known.annotation, (object, ""))[1])
+        for name, known in inspect.signature(maker).parameters.items()
+    }
 
 
 def _asked(name: str) -> tuple[str, dict[str, Any]]:

@@ -33,6 +33,11 @@ class ByArguments(_Remembering):
         self._arguments = {**self._arguments, **arguments}
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with, by name."""
+        return dict(self._arguments)
+
+    @property
     def _made_of(self) -> tuple[Any, ...]:
         return tuple((name, _hashable(value)) for name, value in self._arguments.items())
 
