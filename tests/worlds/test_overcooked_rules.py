@@ -442,3 +442,11 @@ def test_numbers_that_no_kitchen_has_are_refused(numbers, said):
 def test_drawn_kitchens_are_the_same_for_the_same_seed_and_differ_otherwise():
     assert draw_layout(3, 2) == draw_layout(3, 2)
     assert len({draw_layout(seed, 2) for seed in range(20)}) == 20
+
+
+def test_a_society_takes_orders_by_name_too():
+    society = sociarium.make("overcooked+open")
+    params = society.params(orders=["onion soup"], cook_time=7)
+    assert params.world.orders.tolist() == [False] * 8 + [True] and params.world.cook_time == 7
+    with pytest.raises(BadArgument, match="cook_time is 1 step or more"):
+        society.params(cook_time=0)

@@ -5,11 +5,10 @@ is a constructor argument; every other number is a leaf of `Params` and can be s
 """
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -139,7 +138,6 @@ class Environment(ByArguments, abc.ABC, Generic[State, Params]):
     """
 
     id: str = ""
-    choices: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what arguments can be, in words
     players: int
     sheet: RuleSheet
     actions: tuple[ActionSpec, ...]
