@@ -38,6 +38,7 @@ from sociarium.cli.reproduce import standing
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
+from sociarium.envs.kitchens.overcooked import ITEMS, SOUP
 from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores
 from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.policy_returns import PolicyReturns
@@ -237,6 +238,8 @@ def measured(env: Any) -> list[str]:
     if not env.has(Cooperation):
         return ["Goods that change hands are recorded as `handed_over`."]
     spec = env.facet(Cooperation)
+    if not spec.has_rate:
+        return [f"Counted as `acts` of cooperation: {spec.meaning} ({_names(spec.acts)})."]
     return [
         f"Cooperation is measured as acts per opportunity: {spec.meaning} "
         f"({_names(spec.acts)} against {_names(spec.refusals)})."
@@ -306,8 +309,11 @@ def overcooked() -> list[str]:
         "D dishes, P pot, S hatch, digits start cells.",
         drawings,
         "`overcooked?layout_seed=7` draws a new one in which everybody can reach everything; "
-        "`layout=` takes a drawing of your own, with several lines. The newer rules are "
-        '`sociarium.make("overcooked").params(manual_start=True, orders=[...])`.',
+        "`layout=` takes a drawing of your own, with several lines, in which cooks can reach a "
+        "pot, a crate, a rack and a hatch. The newer rules are "
+        '`sociarium.make("overcooked").params(manual_start=True, orders=["onion soup"])`: `orders` '
+        "names the soups that pay, or says true or false for each of "
+        f"{', '.join(ITEMS[SOUP:])}. `cook_time` is 1 or more.",
         "`sociarium.adapters.lossless.LosslessPlanes` shows learners the 26 planes of "
         "overcooked_ai. `python -m tests.kitchens.parity` compares every field of the state, "
         "rewards, shaped rewards and planes with overcooked_ai itself "
@@ -327,6 +333,10 @@ def cuisine() -> list[str]:
         "Asked for as in `cuisine?level=7&players=4&interval=1`. `rules=compat` counts as the "
         "published code does, `stream=published:0` (1, 2) has the orders of its evaluation.",
         table("level", "dishes (tools)", levels),
+        "The parameter `order_gap` has the steps between two orders, `patience` those in which an "
+        'order for each dish can be met. `params(orders=["tuna sushi", "salmon sushi"])` says what '
+        "is ordered first, and dishes are drawn by lot after these; a full list of numbers (the "
+        "dishes of the level from 0, -1 for one by lot) says it for every order.",
         "`cuisine?level_seed=7` draws a level that nobody has cooked before: two to four dishes, "
         "their recipes and the tools they take. It is possible by construction, and for the seeds "
         "0 to 99 a schedule of two cooks serves every dish in time at the middle interval "
@@ -339,7 +349,7 @@ def cuisine() -> list[str]:
         '`sociarium oracle "cuisine?level=3" --seed 1` tells what all cooks can earn at most '
         "with the orders of a seed: `orders`, if every one is met; `work`, if only the cooks' time "
         "counts, 4 steps for each raw ingredient and 4 for each cooking; `schedule`, proved by "
-        "CP-SAT (extra `oracle`), beside the dishes of the best schedule it found. "
+        "CP-SAT (extra `oracle`), beside what the best schedule it found earns, and its dishes. "
         "[What teams reach](../results.md#orders-that-do-not-wait) beside GPT-4.",
     ]
 

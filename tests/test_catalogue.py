@@ -1,5 +1,7 @@
 """Worlds by name, with arguments in the name, and tasks from files."""
 
+import re
+
 import pytest
 
 import sociarium
@@ -69,6 +71,23 @@ def test_unknown_arguments_are_refused_with_the_nearest():
         sociarium.make("coins?player=3")
     with pytest.raises(BadArgument, match="at least 1"):
         sociarium.make("coins?players=0")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cuisine?level=three", "level of cuisine-v0 is 0 to 12; given 'three'"),
+        ("cuisine?level=3.0", "level of cuisine-v0 is 0 to 12; given 3.0"),
+        ("overcooked?layout_seed=x", "layout_seed of overcooked-v0 is a whole number from 0 on"),
+        ("harvest_open?tiles=x", "tiles of harvest_open-v0 is two whole numbers, as in 2x3"),
+        ("overcooked?layout_seed=-1", "layout_seed is a whole number from 0 on; given -1"),
+        ("clean_up?map_seed=-1", "map_seed is a whole number from 0 on; given -1"),
+        ("clean_up?players=few", "players of clean_up-v0 is a whole number; given 'few'"),
+    ],
+)
+def test_words_where_a_number_belongs_are_refused(name, said):
+    with pytest.raises(BadArgument, match=re.escape(said)):
+        catalogue.make(name)
 
 
 def test_a_task_in_a_file_is_a_world(tmp_path):

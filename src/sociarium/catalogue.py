@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sociarium.core.errors import BadArgument, UnknownName
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from sociarium.charters.charter import Charter
     from sociarium.core.environment import Environment
 
+_FORMS = {  # of arguments: what they are, and how that is said
+    int: (Integral, "a whole number"),
+    int | None: (Integral, "a whole number"),
+    tuple[int, int]: (tuple, "two whole numbers, as in 2x3"),
+}
 _EXAMPLE = "WORLD?name=value&name=value, as in harvest_open?map_seed=7"
 
 
@@ -420,9 +426,10 @@ def make(
         name = under(name, charter)
     chosen = {"players": entry.players, **entry.arguments, **arguments_of(name, **arguments)}
     name, _, named = name.partition("+")
+    _check_arguments(entry.id, entry.load(), chosen)
+    _check_numbers(entry.id, entry.load(), chosen)
     if chosen["players"] < 1:
         raise BadArgument(f"players must be at least 1; given {chosen['players']}")
-    _check_arguments(entry.id, entry.load(), chosen)
     env = entry.load()(**chosen)
     env.id = full_name(name)
     if named or entry.charter:
@@ -453,6 +460,24 @@ def _check_arguments(what: str, maker: type, chosen: dict[str, Any]) -> None:
     for argument in chosen:
         if argument not in known:
             raise UnknownName(f"argument of {what}", argument, known)
+
+
+def _check_numbers(what: str, maker: type, chosen: dict[str, Any]) -> None:
+    """Refuses anything else where a whole number or two of them belong."""
+    known, choices = inspect.signature(maker).parameters, choices_of(maker)
+    for argument, given in chosen.items():
+        kind, _ = _FORMS.get(known[argument].annotation, (object, ""))
+        if given is not None and not isinstance(given, kind):
+            raise BadArgument(f"{argument} of {what} is {choices[argument]}; given {given!r}")
+
+
+def choices_of(maker: type) -> dict[str, str]:
+    """What each argument of a constructor can be, in words; nothing where that is not known."""
+    told = getattr(maker, "choices", {})
+    return {
+        name: told.get(name, _FORMS.get(known.annotation, (object, ""))[1])
+        for name, known in inspect.signature(maker).parameters.items()
+    }
 
 
 def _asked(name: str) -> tuple[str, dict[str, Any]]:

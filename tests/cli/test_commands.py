@@ -41,6 +41,27 @@ def test_info_shows_rules_and_parameters(capsys):
     assert last_json(capsys)["params"]["coin_reward"] == 1
 
 
+def test_info_tells_what_the_arguments_of_a_world_can_be(capsys):
+    Info("overcooked").run()
+    page = capsys.readouterr().out
+    assert "Arguments" in page and "coordination_ring" in page and "layout_seed" in page
+    assert "whole map of 4 x 5 cells, north up" in page and "heading up" not in page
+    assert "numbers that all see: last steps" in page
+    Info("cuisine?level=5", json=True).run()
+    told = last_json(capsys)
+    assert told["arguments"]["level"] == {"default": 3, "can_be": "0 to 12"}
+    assert told["arguments"]["stream"]["can_be"].startswith("drawn, published:0")
+    assert "order 1" in told["view"]["shared"]
+    assert told["view"]["window"].endswith("places, a column for each")
+
+
+def test_info_without_a_terminal_has_the_plain_map_with_its_legend(capsys):
+    Info("clean_up").run()
+    page = capsys.readouterr().out
+    assert "= river" in page and "^0 seat 0, facing north" in page
+    assert page.replace("\u2013", "").isascii() and "View     11 x 11 cells, heading up" in page
+
+
 def test_a_typo_is_answered_with_the_nearest_names():
     with pytest.raises(UnknownName, match="clean_up-v0"):
         Info("cleanup").run()

@@ -87,6 +87,13 @@ def test_one_plays_by_lines_leaves_and_goes_on(taking, tmp_path):
     assert Replay(sociarium.make("taking", players=3), kept).verify()
 
 
+@pytest.mark.parametrize("word", ["quit", "q"])
+def test_one_leaves_by_a_word_or_its_first_letter(word, taking, tmp_path):
+    typed = f"help\ntake\n{word}\ntake\n"
+    told = sociarium_play(taking, "--text", "--out", tmp_path / "run", typed=typed, code=75)
+    assert "1 step, paused" in told.replace("1 steps", "1 step") and "quit or q leaves" in told
+
+
 def test_one_cooks_with_a_script_by_lines_until_an_order_is_met(tmp_path):
     chop = "go to storage, take salmon, go to chopping board 1, put, activate, take, go to mixer 1"
     serve = "put, stay, stay, activate, take, go to serving table, put, stay"

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tyro
 
 from sociarium.cli import reproduce
 from sociarium.cli.reproduce import Reproduce
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
+from sociarium.evaluation import cuisine_bounds
 from sociarium.learning import studies
 from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import Plan
@@ -17,6 +19,7 @@ from tests.toys.takers import LISTED
 
 SETTINGS = {"lanes": 4, "num_steps": 16, "num_minibatches": 2, "epochs": 1}
 UPDATES = 4
+ALL = tuple(studies.STUDIES)
 RUN = "taking-selfish_ones"
 
 
@@ -70,7 +73,9 @@ def test_a_study_is_trained_bit_by_bit_and_only_once(tmp_path: Path, capsys, mon
     assert (tmp_path / "curves.svg").read_bytes() != picture  # which says now what is not begun
 
     Reproduce("tiny:fig1", out=tmp_path, picture=tmp_path / "other.png").run()
-    page = capsys.readouterr().out
+    told = capsys.readouterr()
+    page = told.out
+    assert f"The picture is {tmp_path / 'other.png'}." in told.err
     assert "finished" in page and "not begun" in page and "0.000256 M" in page
     assert (tmp_path / "other.png").exists()
 
@@ -103,3 +108,17 @@ def test_unknown_studies_and_runs_are_answered_with_the_known(tmp_path: Path):
         Reproduce("tiny:fig1", out=tmp_path, only=("harvest",)).run()
     with pytest.raises(BadArgument, match="names no run of tiny:fig1: taking\\?players=5;"):
         Reproduce("tiny:fig1", out=tmp_path, only=("taking", "taking?players=5")).run()
+
+
+def test_help_names_every_study(capsys):
+    with pytest.raises(SystemExit):
+        tyro.cli(Reproduce, args=["--help"])
+    page = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert len(ALL) > 4 and all(name in page for name in (*ALL, *reproduce.PLAYED))
+
+
+def test_a_study_without_training_says_where_its_picture_is(tmp_path: Path, capsys):
+    cell = next(cell.name for cell in cuisine_bounds.CELLS)
+    Reproduce("mindagent:bounds", "0", tmp_path, only=(cell,), json=True).run()
+    assert f"The picture is {tmp_path / 'curves.svg'}." in capsys.readouterr().err
+    assert (tmp_path / "curves.svg").exists()

@@ -179,3 +179,15 @@ def test_a_value_that_numbers_things_is_told_by_its_name(value, thing):
     (row,) = table({"traded": traded}, (TRADED,), 5)
     assert row.value == value, "rows keep the number"
     assert sentence(row, (*SPECS, TRADED), ("Ann", "Bob")) == f"Ann sold {thing} to Bob"
+
+
+def test_a_value_that_names_a_thing_counts_as_one():
+    soups = EventSpec("served", "{actor} served {value}", values=("nothing", "onion", "tomato"))
+    served = event(jnp.array([True, False, True]), value=jnp.array([2.0, 1.0, 0.0]))
+    assert worth(served, soups, 3).tolist() == [1.0, 0.0, 1.0]
+    columns = EventTable.joined([table({"served": served}, (soups,), 10, step) for step in (0, 1)])
+    assert columns.by_actor(3, "served", values=True).tolist() == [2.0, 0.0, 2.0]
+    gave = event(jnp.array([True, False, True]), value=jnp.array([2.0, 1.0, 0.5]))
+    assert worth(gave, GAVE, 3).tolist() == [2.0, 0.0, 0.5]
+    both = table({"served": served, "gave": gave}, (GAVE, soups), 10)
+    assert both.by_actor(3, "served", "gave", values=True).tolist() == [3.0, 0.0, 1.5]

@@ -60,3 +60,10 @@ def test_society_is_the_mean_of_the_summaries():
     rows = [summary(record, SPEC) for record in EVENINGS]
     for name, value in found.items():
         assert value.mean == pytest.approx(np.mean([row[name] for row in rows]))
+
+
+def test_kinds_of_players_have_no_rate_where_nothing_is_passed_up():
+    found = measured(EVENINGS, Cooperation("dishes washed", ("washed",), ()))
+    assert found.kinds["script:host"]["acts"].mean == 0.5
+    for metrics in (found.society, *found.kinds.values()):
+        assert "cooperation" not in metrics and "opportunities" not in metrics

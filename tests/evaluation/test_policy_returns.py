@@ -7,10 +7,13 @@ import pytest
 
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import CannotRead
+from sociarium.core.facets import Cooperation
+from sociarium.evaluation.baselines import baselines
 from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
 from sociarium.metrics.bootstrap import over_seeds
 from sociarium.networks import stored
 from sociarium.networks.actor_critic import NetworkConfig, actor_critic
+from sociarium.players.roster import Seat
 from tests.networks.filled import filled
 from tests.toys.taking import Taking
 
@@ -78,6 +81,17 @@ def test_figures_by_hand():
         "refusals": 0.5,
         "episodes": 2,
     }
+
+
+def test_acts_have_no_rate_where_nothing_passes_up_an_opportunity(folder):
+    env = Taking(players=2)
+    env.facets = (Cooperation("does not take", ("stayed",), ()),)
+    found = policy_returns(env, str(folder), SEEDS[:1], episodes=2)
+    assert found.acts.any() and not found.refusals.any()
+    assert found.cooperation is None and found.as_dict()["cooperation"] is None
+    stays = (Seat("idle"),) * 2
+    by_chance, planner = baselines(env, [stays], episodes=2)
+    assert by_chance.cooperation is planner.cooperation is None
 
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path):

@@ -58,7 +58,7 @@ def compared(level, rules, players, seed, lanes=6, steps=60):
     """How often each thing happened; raises at the first difference."""
     env = Cuisine(players, level, 1 + seed % 5, rules)
     reference, params = plain.Cuisine(env, find_level(level)), env.params()
-    numbers = {"order_reward": 1.0, "interval": int(params.interval)}
+    numbers = {"order_reward": 1.0, "order_gap": int(params.order_gap)}
     numbers["patience"] = params.patience.tolist()
     keys = jax.random.split(random.key(seed), lanes)
     state = jax.vmap(env.reset, (0, None))(keys, params)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -21,7 +22,7 @@ from sociarium.core.manifest import read_manifest
 from sociarium.learning import checkpoints, training
 from sociarium.learning.folder import read_metrics
 from sociarium.learning.learner_batch import LearnerBatch
-from sociarium.learning.training import Plan, Training, plan_of, train_into
+from sociarium.learning.training import Plan, Training, figures, plan_of, train_into
 from sociarium.networks import stored
 from tests.devices import environment
 from tests.learning.runs import EACH, LONG, ROOT, one_update, small
@@ -226,6 +227,19 @@ def test_a_run_leaves_what_others_read(whole):
     page = json.loads((whole / "weights" / "seed-1.json").read_text())
     assert (page["world"], page["seed"], page["steps"]) == ("coins-v0", 1, 6 * EACH)
     assert not list(whole.rglob("*.writing"))
+
+
+def test_acts_without_refusals_have_no_rate_among_the_figures():
+    sums = SimpleNamespace(
+        episodes=np.array([2.0]),
+        returns=np.array([[4.0, 6.0]]),
+        steps=np.array([100.0]),
+        acts=np.array([[3.0, 0.0]]),
+        refusals=np.array([[0.0, 0.0]]),
+    )
+    assert figures(sums, {}, 1.0)["cooperation"].tolist() == [1.0]
+    counted = figures(sums, {}, 1.0, has_rate=False)
+    assert np.isnan(counted["cooperation"]).tolist() == [True] and counted["acts"] == [30.0]
 
 
 def test_the_manifest_has_full_names(tmp_path):

@@ -56,3 +56,10 @@ def test_three_hundred_long_episodes_take_seconds():
     for _ in range(10):
         summary(long, SPEC)
     assert (time.process_time() - began) * 30 < 30
+
+
+def test_where_nothing_passes_up_an_opportunity_acts_have_no_rate():
+    acts_only = Cooperation("dishes washed", ("washed",), ())
+    row = summary(RECORD, acts_only)
+    assert row["acts"] == row["acts_1"] == 1 and row["acts_0"] == 0
+    assert not [name for name in row if "cooperation" in name or "opportunities" in name]

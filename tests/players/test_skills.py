@@ -220,6 +220,12 @@ def test_guard_stays_at_its_place_and_zaps_who_comes_near():
     assert done.deeds == ["step right", *["stay"] * 5]
 
 
+@pytest.mark.parametrize(("world", "there"), [("overcooked", False), ("harvest_open", True)])
+def test_guard_is_there_where_there_is_a_beam_to_zap_with(world, there):
+    names = [skill.name for skill in SkillSet(sociarium.make(world)).skills]
+    assert ("guard" in names) == ("zap" in names) == there
+
+
 def test_guard_is_not_over_before_the_place_is_reached():
     done = yard().follow(drawn((4, "....^........")), "guard", place=(4, 9), steps=2)
     assert done.status == Status.SUCCESS and done.place() == (4, 9) and len(done.deeds) == 5
@@ -458,7 +464,7 @@ def test_a_society_adds_what_its_charter_lets_one_do():
 def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():
     skill_set = SkillSet(Meadow())
     names = [skill.name for skill in skill_set.skills]
-    assert names == ["go_to", "collect", "avoid", "guard", "follow", "explore", "wait"]
+    assert names == ["go_to", "collect", "avoid", "follow", "explore", "wait"]
     assert skill_set.named("collect").things(skill_set.setting) == ("moss", "flower")
     assert [skill.name for skill in SkillSet(Echo()).skills] == ["wait", "show"]
 

@@ -98,7 +98,7 @@ class Cuisine:
         state["clock"] += 1
         for order in state["orders"]:
             order["left"] -= 1
-        every = params["interval"]
+        every = params["order_gap"]
         if state["clock"] % every == 0 and len(state["orders"]) < 6:
             number = state["clock"] // every
             if number < len(state["stream"]):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
+from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.envs.kitchens.overcooked import GROUNDS, ITEMS, STATIONS
 from sociarium.views import colours, foods, goods, kitchen, legend, lying, people, stations
+from sociarium.views.lettering import TEXT, length, wrapped
 from sociarium.views.pixels import board, picture
 from tests.views.scenes import meadow
 
@@ -242,3 +244,32 @@ def test_orders_stand_below_a_board():
 def test_what_is_inside_is_known_of_a_lot():
     lot = lying.lots(room(Thing("pot", 0, 3, 1, "place", "", "2 onions", 4)))[0, 3]
     assert (lot.inside, lot.left) == ("2 onions", 4)
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.dishes[0])
+def test_no_two_crates_of_a_level_have_the_same_letters(level):
+    items = [*level.raw, *(recipe.product for recipe in level.needed)]
+    crates = [goods.initials(item) for item in items if not goods.has_look(item)]
+    assert len(set(crates)) == len(crates)
+
+
+def test_letters_are_of_the_only_word_of_two_or_of_several():
+    names = ("rice", "salmon sushi", "fried ground beef", "pork egg rice stew", "--")
+    told = ["Ric", "Sa\nSu", "FG\nBe", "PE\nRS", "?"]
+    assert [goods.initials(name) for name in names] == told
+
+
+def test_a_long_name_is_told_in_several_lines_and_only_then_cut():
+    name = "onion potato carrot soup"
+    assert wrapped(name, length(name)) == [name]
+    assert wrapped(name, length("potato carrot")) == ["onion potato", "carrot soup"]
+    assert wrapped(name, length("potato"), most=4) == name.split()
+    assert wrapped("dumplings", length("dump")) == ["dump"] and wrapped("", 9) == [""]
+
+
+def test_an_order_too_long_for_its_chip_is_told_in_two_lines():
+    name = "onion broccoli cheese soup"
+    (whole,) = [np.asarray(stations.panel((PanelEntry(name),), 400))]
+    narrow = np.asarray(stations.panel((PanelEntry(name),), 150))
+    rows = lambda image: np.flatnonzero((image[:32] == TEXT).all(-1).any(1))  # noqa: E731
+    assert np.ptp(rows(narrow)) > np.ptp(rows(whole))

@@ -233,9 +233,9 @@ def test_r7_orders_come_at_the_start_and_every_interval_while_there_is_room():
     assert int((game.state.dish != NONE).sum()) == 1
     for step in range(1, 40):
         came += [step for name, _, _ in game.does("stay", "stay") if name == "ordered"]
-    assert came == [*range(0, 40, int(game.params.interval))]
+    assert came == [*range(0, 40, int(game.params.order_gap))]
     crowded = Kitchen(dish=jnp.zeros(6, jnp.int32), left=jnp.full(6, 30, jnp.int32))
-    for _ in range(int(game.params.interval)):
+    for _ in range(int(game.params.order_gap)):
         assert not [1 for name, _, _ in crowded.does("stay", "stay") if name == "ordered"]
 
 
@@ -359,6 +359,8 @@ def test_the_fixed_rules_give_level_12_its_fryers():
     ("arguments", "kind", "said"),
     [
         ({"level": 13}, BadArgument, "0 to 12"),
+        ({"level": 3, "level_seed": 4}, BadArgument, "a level or a level_seed; given 3 and 4"),
+        ({"level_seed": -1}, BadArgument, "level_seed is a whole number from 0 on; given -1"),
         ({"interval": 0}, BadArgument, "1 .hard. to 5"),
         ({"players": 9}, BadArgument, "1 to 8 cooks"),
         ({"rules": "new"}, UnknownName, "compat"),
@@ -373,11 +375,28 @@ def test_a_kitchen_that_cannot_be_says_what_can(arguments, kind, said):
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        ({"interval": 0}, "from 1 to"),
+        ({"order_gap": 0}, "from 1 to"),
+        ({"order_gap": "long"}, "order_gap is a number; given 'long'"),
         ({"patience": [1000, 1]}, "from 1 to 39"),
         ({"orders": [7] * 21}, "from -1 to 1"),
+        ({"orders": ["tuna roll"]}, "salmon sushi, tuna sushi.*given .'tuna roll'."),
+        ({"orders": ["tuna sushi"] * 22}, "up to 21 of the dishes"),
+        ({"orders": ["tuna sushi", 1]}, "up to 21 of the dishes"),
     ],
 )
 def test_numbers_that_no_order_can_have_are_refused(numbers, said):
     with pytest.raises(BadArgument, match=said):
         Cuisine().params(**numbers)
+
+
+def test_orders_can_be_given_by_the_names_of_dishes():
+    env = Cuisine()
+    params = env.params(orders=["tuna sushi", "salmon sushi"])
+    assert params.orders.tolist() == [1, 0, *[-1] * 19]
+    assert env.params(orders="tuna sushi").orders.tolist() == [1, *[-1] * 20]
+    assert env.params(orders=[1] * 21).orders.tolist() == [1] * 21
+
+
+def test_the_usual_level_is_equal_to_the_one_asked_for():
+    assert Cuisine() == Cuisine(level=3) and Cuisine() != Cuisine(level=4)
+    assert Cuisine(level_seed=3) != Cuisine()

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import sociarium
 from sociarium.adapters.lossless import CHANNELS, LosslessPlanes
 from sociarium.core import random
 from sociarium.core.actions import COMPASS
@@ -372,6 +373,10 @@ def test_lossless_planes_are_for_two_cooks_of_overcooked():
         ("XPX\nO1S\nX.D", "no floor at its edge"),
         ("XPX\nS1D\nXXX", "onion crate"),
         ("XPX\nO1S\nXDX", "2 players need 2 cells of floor"),
+        ("XXXXXXX\nO12X.PX\nXDXSXXX", "no cook can reach the pot"),
+        ("XXPXXXX\nX12X.OX\nXDXSXTX", "no cook can reach the onion crate or tomato crate"),
+        ("XXPXXDX\nO12X.XX\nXXXSXXX", "no cook can reach the dish rack"),
+        ("XXPXXSX\nO12X.XX\nXDXXXXX", "no cook can reach the hatch"),
     ],
 )
 def test_a_drawing_that_is_no_kitchen_is_refused(drawing, said):
@@ -382,10 +387,66 @@ def test_a_drawing_that_is_no_kitchen_is_refused(drawing, said):
 def test_an_unknown_layout_names_those_there_are():
     with pytest.raises(UnknownName, match="cramped_room"):
         Overcooked(layout="cramped")
-    with pytest.raises(BadArgument, match="layout or a seed"):
-        Overcooked(layout="counter_circuit", layout_seed=3)
+
+
+@pytest.mark.parametrize("layout", ["counter_circuit", "cramped_room"])
+def test_a_kitchen_has_a_layout_or_a_seed(layout):
+    with pytest.raises(BadArgument, match=f"a layout or a layout_seed; given '{layout}' and 3"):
+        Overcooked(layout=layout, layout_seed=3)
+    with pytest.raises(BadArgument, match="a layout or a layout_seed"):
+        sociarium.make(f"overcooked?layout={layout}&layout_seed=3")
+
+
+def test_the_usual_layout_is_equal_to_the_one_asked_for():
+    assert Overcooked() == Overcooked(layout="cramped_room") != Overcooked(layout_seed=3)
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(BadArgument, match=f"a whole number from 0 on; given {seed!r}"):
+        sociarium.make("overcooked", layout_seed=seed)
+
+
+def test_cooks_in_two_rooms_can_reach_everything_together():
+    assert Overcooked(layout=LAYOUTS["forced_coordination"]).players == 2
+
+
+def test_orders_can_be_given_by_the_names_of_soups():
+    env = Overcooked(layout=TOMATOES)
+    soups = ["tomato soup", "soup of 2 onions and 1 tomato"]
+    assert [ITEMS[4 + n] for n in np.flatnonzero(env.params(orders=soups).orders)] == soups
+    table = env.params(orders="onion soup").orders
+    assert table.tolist() == [False] * 8 + [True]
+    assert env.params(orders=table.tolist()).orders.tolist() == table.tolist()
+    assert jax.jit(lambda t: env.params(orders=t, cook_time=t.sum()).cook_time)(~table) == 8
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"orders": ["fish soup"]}, "onion soup.*or true or false for each of 9.*'fish soup'"),
+        ({"orders": ["tomato soup"]}, r"cooked here \(soup of 1 onion, .*, onion soup\)"),
+        ({"orders": [True]}, "for each of 9 soups"),
+        ({"orders": []}, "for each of 9 soups"),
+        ({"orders": [7] * 9}, "for each of 9 soups"),
+        ({"cook_time": 0}, "cook_time is 1 step or more; given 0"),
+        ({"cook_time": -3}, "cook_time is 1 step or more; given -3"),
+        ({"cook_time": "long"}, "cook_time is a number; given 'long'"),
+    ],
+)
+def test_numbers_that_no_kitchen_has_are_refused(numbers, said):
+    with pytest.raises(BadArgument, match=said):
+        Overcooked().params(**numbers)
 
 
 def test_drawn_kitchens_are_the_same_for_the_same_seed_and_differ_otherwise():
     assert draw_layout(3, 2) == draw_layout(3, 2)
     assert len({draw_layout(seed, 2) for seed in range(20)}) == 20
+
+
+def test_a_society_takes_orders_by_name_too():
+    society = sociarium.make("overcooked+open")
+    params = society.params(orders=["onion soup"], cook_time=7)
+    assert params.world.orders.tolist() == [False] * 8 + [True] and params.world.cook_time == 7
+    with pytest.raises(BadArgument, match="cook_time is 1 step or more"):
+        society.params(cook_time=0)

@@ -30,7 +30,7 @@ from sociarium.core.environment import (
 )
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Writes, Writing, ground_plan
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import parameter_names, replace_parameters
 from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
@@ -135,7 +135,9 @@ class Society(Environment[SocietyState, SocietyParams]):
 
     def params(self, **changes: object) -> SocietyParams:
         """The numbers of both rule sheets, some changed by name; the world's come first."""
-        numbers = SocietyParams(self.world.params(), self.charter.defaults())
+        known = parameter_names(self.world.params())
+        of_world = {name: changes.pop(name) for name in known if name in changes}
+        numbers = SocietyParams(self.world.params(**of_world), self.charter.defaults())
         return replace_parameters(numbers, **changes)
 
     def reset(self, key: Key[Array, ""], params: SocietyParams) -> SocietyState:

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.catalogue import find
-from sociarium.charters.society import SocietyParams
+from sociarium.catalogue import choices_of, find
+from sociarium.charters.society import Society, SocietyParams
 from sociarium.cli.checks import World
 from sociarium.core.actions import action_names
 from sociarium.core.environment import compiled
-from sociarium.core.facets import Cooperation, find_facet
+from sociarium.core.facets import Cooperation, Places, find_facet, ground_plan
 from sociarium.core.specs import SocialSpec
 from sociarium.players import roster
 from sociarium.views import terminal
@@ -49,21 +49,20 @@ class Info:
             console.print(departure, style="dim", highlight=False)
         state = compiled(env, "reset")(sociarium.key(0), params)
         console.print()
-        console.print(terminal.text(env.scene(state, params)))
+        console.print(terminal.text(env.scene(state, params), console.is_terminal))
         spec = env.view_spec
         names = ", ".join(action_names(env.actions))
         console.print(f"\n[bold]Actions[/bold]  {names}", highlight=False)
-        console.print(
-            f"[bold]View[/bold]     {spec.rows} x {spec.cols} cells, heading up, player at row "
-            f"{spec.ego_origin[0]}, column {spec.ego_origin[1]}",
-            highlight=False,
-        )
+        console.print(f"[bold]View[/bold]     {window(env)}", highlight=False)
         for plane in spec.planes:
             shown = ", ".join(plane.codes[:8]) + (", ..." if len(plane.codes) > 8 else "")
             console.print(f"           {plane.name}: {shown}", highlight=False)
         if spec.own:
             own = ", ".join(number.name for number in spec.own)
             console.print(f"           own numbers: {own}", highlight=False)
+        if spec.shared:
+            shared = ", ".join(number.name for number in spec.shared)
+            console.print(f"           numbers that all see: {shared}", highlight=False)
         for about, planes in (told(spec.social) or {}).items():
             console.print(f"           about {about}: {', '.join(planes)}", highlight=False)
         events = ", ".join(event.name for event in env.event_specs)
@@ -80,6 +79,46 @@ class Info:
             table.add_row(name, str(value))
         console.print(table)
         console.print("\nChange any of them: env.params(name=value).", style="dim", highlight=False)
+        console.print("\n[bold]Arguments[/bold]")
+        asked = Table("name", "default", "can be", box=None)
+        for name, argument in arguments(env).items():
+            default = argument["default"]
+            default = "x".join(map(str, default)) if isinstance(default, tuple) else default
+            asked.add_row(name, "none" if default is None else str(default), argument["can_be"])
+        console.print(asked, highlight=False)
+        family = find(self.world).family
+        given = next((n for n in arguments(env) if n.endswith("_seed")), "players")
+        console.print(
+            f'\nGive any of them in the name: "{family}?{given}=3".', style="dim", highlight=False
+        )
+
+
+def window(env: Any) -> str:
+    """How much of the map a player sees, and which way is up."""
+    spec = env.view_spec
+    cells = f"{spec.rows} x {spec.cols} cells"
+    if env.has(Places):
+        return f"all {spec.cols} places, a column for each"
+    seen = ground_plan(env).window
+    if seen == "fixed":
+        return f"whole map of {cells}, north up"
+    up = "heading" if seen == "turns" else "north"
+    row, col = spec.ego_origin
+    return f"{cells}, {up} up, player at row {row}, column {col}"
+
+
+def arguments(env: Any) -> dict[str, dict[str, Any]]:
+    """What the constructor of a world takes: the default of each argument, and what it can be."""
+    entry = find(env.id)
+    maker, usual = entry.load(), sociarium.make(entry.id)
+    made = (usual.world if isinstance(usual, Society) else usual).arguments
+    told = {}
+    for name, can_be in choices_of(maker).items():
+        default = entry.arguments.get(name, inspect.signature(maker).parameters[name].default)
+        default = made[name] if default is None else default
+        drawn = isinstance(default, str) and "\n" in default
+        told[name] = {"default": "its own drawing" if drawn else default, "can_be": can_be}
+    return told
 
 
 def numbers(params: Any) -> dict[str, Any]:
@@ -126,6 +165,8 @@ def page(env: Any, params: Any) -> dict[str, Any]:
             "ego_origin": list(env.view_spec.ego_origin),
             "planes": {plane.name: list(plane.codes) for plane in env.view_spec.planes},
             "own": [number.name for number in env.view_spec.own],
+            "shared": [number.name for number in env.view_spec.shared],
+            "window": window(env),
             "social": told(env.view_spec.social),
         },
         "events": {event.name: event.sentence for event in env.event_specs},
@@ -136,4 +177,5 @@ def page(env: Any, params: Any) -> dict[str, Any]:
             for name, script in roster.scripts(env).items()
         },
         "params": numbers(params),
+        "arguments": arguments(env),
     }

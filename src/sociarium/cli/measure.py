@@ -43,9 +43,9 @@ class Measure:
         if measures.jobs:
             console.print(_jobs(measures), highlight=False)
         if env.has(Cooperation):
-            console.print(
-                f"\nCooperation: {env.facet(Cooperation).meaning}.", style="dim", highlight=False
-            )
+            spec = env.facet(Cooperation)
+            counted = "Cooperation" if spec.has_rate else "Acts"
+            console.print(f"\n{counted}: {spec.meaning}.", style="dim", highlight=False)
 
     def _row(self, env: Any, lineup: Any, measures: Measures) -> dict[str, Any]:
         return {

@@ -1,6 +1,7 @@
 """`sociarium oracle NAME`."""
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sociarium import catalogue
 from sociarium.arena.seating import chairs_for, seated
 from sociarium.cli.checks import World
 from sociarium.core.errors import BadArgument
-from sociarium.core.facets import Bounds
+from sociarium.core.facets import Bounds, Crafting
 from sociarium.core.recipes import Bound
 from sociarium.evaluation.measures import played
 from sociarium.evaluation.progress import Progress, progress
@@ -20,10 +21,14 @@ from sociarium.views.progress import progress as shown
 
 @dataclass(frozen=True)
 class Oracle:
-    """Tell what a society can earn at most, proven, and how much of it some players reach."""
+    """Tell what a society can earn at most, proven, and how much of it some players reach.
 
-    world: World  # a world of recipes, e.g. frontier_easy, or a task file
-    seats: str = ""  # who plays; empty to tell the bounds only
+    The frontiers have bounds for a task, whatever the seed; Cuisine has bounds for the orders of
+    one seed, which take about half a minute. What players reach is told of frontiers.
+    """
+
+    world: World  # a world of recipes, e.g. frontier_easy, "cuisine?level=3", or a task file
+    seats: str = ""  # who plays, in a frontier; empty to tell the bounds only
     episodes: int = 30
     seed: int = 0
     json: bool = False  # one JSON object instead of tables
@@ -37,16 +42,28 @@ class Oracle:
             every = (catalogue.make(entry.id) for entry in catalogue.WORLDS)
             known = ", ".join(env.id for env in every if env.has(Bounds))
             raise BadArgument(f"{self.world} has no known bound; these have: {known}")
+        if self.seats and not world.has(Crafting):
+            raise BadArgument(
+                f"--seats is for worlds whose bounds hold in every episode; those of {self.world} "
+                "are for the orders of one seed. Leave it out, or see how many orders players meet "
+                f'with: sociarium measure {shlex.quote(self.world)} --seats "{self.seats}"'
+            )
         bounds = dict(world.facet(Bounds).of(world.params(), self.seed))
         reached = self._played(world.players) if self.seats else None
         if self.json:
-            row: dict[str, Any] = {"env": catalogue.full_name(self.world)}
+            row: dict[str, Any] = {
+                "env": catalogue.full_name(self.world),
+                "players": world.players,
+            }
             row |= {name: vars(bound) for name, bound in bounds.items()}
             row |= {"seats": self.seats, **reached.as_dict()} if reached else {}
             print(json.dumps(row))
             return
         console = Console(width=None if Console().is_terminal else 100)
         console.print(_bounds(bounds), highlight=False)
+        together = f"Points of all {world.players} players together"
+        episode = "" if world.has(Crafting) else f", with the orders of seed {self.seed}"
+        console.print(f"\n{together}{episode}.", style="dim", highlight=False)
         if reached:
             console.print(_reached(reached), highlight=False)
             console.print(_kinds(reached), highlight=False)
@@ -64,12 +81,15 @@ class Oracle:
 
 
 def _bounds(bounds: dict[str, Bound]) -> Table:
-    table = Table("at most", box=None, pad_edge=False)
-    table.add_column("total", justify="right")
-    table.add_column("in one way to earn it")
+    searched = any(bound.found is not None for bound in bounds.values())
+    table = Table("bound", box=None, pad_edge=False)
+    for title in ("proved at most", *["found"] * searched):
+        table.add_column(title, justify="right")
+    table.add_column("made up of" if searched else "in one way to earn it")
     for name, bound in bounds.items():
         done = ", ".join(f"{times} {event}" for event, times in bound.executions.items() if times)
-        table.add_row(name, f"{bound.total:g}", done)
+        found = "" if bound.found is None else f"{bound.found:g}"
+        table.add_row(name, f"{bound.total:g}", *[found] * searched, done)
     return table
 
 

@@ -193,7 +193,7 @@ class TextKeyboard:
     def _read(self, line: str, prompt: Prompt, percept: Percept) -> Decision | None:
         """The decision in a line, if it is one; else it is answered."""
         words = {"": (), "look": (), "menu": ("menu",), "rules": ("rules",)}
-        if line == "quit":
+        if line == "quit" or (line == "q" and prompt.menu.find(line) is None):
             self.left = True
         elif line == "help":
             self._help(prompt.menu)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import tyro
@@ -39,6 +39,7 @@ from sociarium.views.progress import progress
 
 EVALUATION = "evaluation.json"
 PLAYED = ("mindagent:bounds",)  # studies without training
+KNOWN = (*studies.STUDIES, *PLAYED)
 AnyCell = TypeVar("AnyCell", Cell, cuisine_bounds.LevelTeam)
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -51,8 +52,8 @@ class StudyRuns(Protocol):
         """Does what is missing, for so long at most."""
         ...
 
-    def draw(self, picture: Path | None) -> None:
-        """Draws what is stored, to the usual file if none is given."""
+    def draw(self, picture: Path | None) -> Path:
+        """Draws what is stored, to the usual file if none is given; which file it is."""
         ...
 
     def rows(self) -> list[dict[str, Any]]:
@@ -73,7 +74,7 @@ class Reproduce:
     stored. Runs that are unfinished say so in the table and in the picture.
     """
 
-    study: tyro.conf.Positional[str]  # as socialjax:fig2, adasociety:contract or mindagent:bounds
+    study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"one of {', '.join(KNOWN)}")]
     budget: str = "0"  # time to train or play for, as in 90m or 2h
     out: Path | None = None  # folder of the runs; by default runs/<study>
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg
@@ -85,7 +86,8 @@ class Reproduce:
         """Does what the budget allows, then shows what there is."""
         runs, budget = self._runs(), _seconds(self.budget)
         runs.advance(budget)
-        runs.draw(self.picture)
+        picture = runs.draw(self.picture)
+        Console(stderr=True).print(f"The picture is {picture}.", highlight=False, soft_wrap=True)
         if self.json:
             print(json.dumps({"study": self.study, "runs": runs.rows()}))
         else:
@@ -175,7 +177,7 @@ class TrainedRuns:
         """How far every run is, and how its policies do."""
         return [standing(cell, self.out / cell.name) for cell in self.cells]
 
-    def draw(self, picture: Path | None) -> None:
+    def draw(self, picture: Path | None) -> Path:
         """The learning curves."""
         lines = [
             learning_curves.Line(
@@ -189,6 +191,7 @@ class TrainedRuns:
         ]
         picture = picture or self.out / "curves.svg"
         learning_curves.save(lines, picture, title=self.study.title, footnote=self.study.source)
+        return picture
 
     def show(self, console: Console) -> None:
         """A table of the runs."""
@@ -215,10 +218,12 @@ class PlayedRuns:
         """The scores of drawn orders."""
         return cuisine_scores.summaries(cuisine_scores.Scores(self._study))
 
-    def draw(self, picture: Path | None) -> None:
+    def draw(self, picture: Path | None) -> Path:
         """Shares of orders on the main level."""
         scores = cuisine_scores.Scores(self._study)
-        cuisine_plot.save(scores, picture or self.out / "curves.svg")
+        picture = picture or self.out / "curves.svg"
+        cuisine_plot.save(scores, picture)
+        return picture
 
     def show(self, console: Console) -> None:
         """The tables that stand in the documentation."""

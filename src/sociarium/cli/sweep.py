@@ -167,7 +167,8 @@ def _show(report: Mapping[str, Any], out: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for name in report["grid"]:
         table.add_column(name)
-    for title in ("collective return", "range over seeds", "cooperation"):
+    rated = any(rate is not None for run in report["runs"] for rate in run["cooperation"])
+    for title in ("collective return", "range over seeds", *["cooperation"] * rated):
         table.add_column(title, justify="right")
     for run in report["runs"]:
         returns = [x for x in run["return"] if x is not None]
@@ -176,7 +177,7 @@ def _show(report: Mapping[str, Any], out: Path) -> None:
             *(run[name] for name in report["grid"]),
             shown(float(np.mean(returns)) if returns else None, 1),
             f"{min(returns):.1f} to {max(returns):.1f}" if returns else "",
-            shown(float(np.mean(rates)), 2) if rates else "",
+            *[shown(float(np.mean(rates)), 2) if rates else ""] * rated,
         )
     steps = f"{report['steps']:,} steps, {len(report['seeds'])} seeds"
     console.print(f"\n{report['algorithm']} in {report['world']}, {steps}", highlight=False)

@@ -239,10 +239,11 @@ def _film(plan: Plan, folder: Path, seats: str) -> None:
 def _show(plan: Plan, folder: Path, seats: str, row: dict[str, Any]) -> None:
     console = Console(width=None if Console().is_terminal else 100)
     table = Table(box=None, pad_edge=False)
-    for title in ("seed", "collective return", "cooperation"):
+    rated = any(rate is not None for rate in row["cooperation"])
+    for title in ("seed", "collective return", *["cooperation"] * rated):
         table.add_column(title, justify="right")
     for seed, points, rate in zip(row["seeds"], row["return"], row["cooperation"], strict=True):
-        table.add_row(str(seed), shown(points, 1), shown(rate, 2))
+        table.add_row(str(seed), shown(points, 1), *[shown(rate, 2)] * rated)
     console.print(f"\n{plan.algorithm} in {plan.world}, {plan.preference}, {row['steps']:,} steps")
     console.print("means over the last tenth of the training\n", style="dim")
     console.print(table, highlight=False)

@@ -60,8 +60,13 @@ def counts(kind: Event, spec: EventSpec, players: int) -> Int[Array, " players"]
 
 
 def worth(kind: Event, spec: EventSpec, players: int) -> Float[Array, " players"]:
-    """The value of what each player did in this step; nobody did what happens to places."""
-    return _by_actor(kind, spec, jnp.where(kind.mask, kind.value, 0), players)
+    """How much each player did of it in this step; nobody did what happens to places.
+
+    That is the sum of the values where these are amounts, and the number of times where they name
+    things.
+    """
+    amount = kind.value if spec.has_amounts else jnp.ones_like(kind.value)
+    return _by_actor(kind, spec, jnp.where(kind.mask, amount, 0), players)
 
 
 def _by_actor(kind: Event, spec: EventSpec, amount: Array, players: int) -> Array:
@@ -150,7 +155,10 @@ class EventTable:
         return self._found[names]
 
     def by_actor(self, players: int, *names: str, values: bool = False) -> np.ndarray:
-        """How many rows of these kinds each player is the actor of, or the sum of their values."""
+        """How many rows of these kinds each player is the actor of, or the sum of their values.
+
+        Values that name things count as 1, as in `worth`.
+        """
         table = self._summed(players, values)
         total = np.zeros(players, table.dtype)
         for number, spec in enumerate(self.specs):
@@ -164,10 +172,16 @@ class EventTable:
             if players not in self._found:
                 self._found[players] = self.kind * np.int32(players + 1) + self.actor + np.int32(1)
             size = len(self.specs) * (players + 1)
-            total = np.bincount(self._found[players], self.value if values else None, size)
+            total = np.bincount(self._found[players], self._amounts if values else None, size)
             total = total.reshape(len(self.specs), players + 1)[:, 1:]
             self._found[players, values] = total.astype(np.float64) if values else total
         return self._found[players, values]
+
+    @property
+    def _amounts(self) -> Float[np.ndarray, " rows"]:
+        """The values, and 1 for each that names a thing."""
+        named = np.array([not spec.has_amounts for spec in self.specs], bool)
+        return np.where(named[self.kind], np.float32(1), self.value) if named.any() else self.value
 
     @cached_property
     def _found(self) -> dict[Any, np.ndarray]:

@@ -122,11 +122,17 @@ class Cooperation(Facet):
     """What cooperating means: acts per opportunity, weighed by the events' values.
 
     `acts` are events that take an opportunity to cooperate, `refusals` events that pass one up.
+    Where nothing passes one up acts are counted, and there is no rate.
     """
 
     meaning: str
     acts: tuple[str, ...]
     refusals: tuple[str, ...]
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether there are acts per opportunity, besides acts."""
+        return bool(self.refusals)
 
 
 Writes = Literal["say", "draft", "sign", "link"]

@@ -1,7 +1,9 @@
 """Objects that are equal when they were made alike, so that what is compiled for one serves all."""
 
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 
 class _Remembering:
@@ -23,7 +25,10 @@ class ByArguments(_Remembering):
 
     An argument that cannot be hashed counts as equal only to itself. One that stands for something
     else, as a file does for what is in it, is replaced by what it stands for with `_resolve`.
+    `choices` tells in words what arguments can be, where a class says so.
     """
+
+    choices: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self) -> None:
         """Made of nothing, unless a constructor says otherwise."""
@@ -31,6 +36,11 @@ class ByArguments(_Remembering):
     def _resolve(self, **arguments: Any) -> None:
         """Takes these for the arguments of the same names."""
         self._arguments = {**self._arguments, **arguments}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with, by name."""
+        return dict(self._arguments)
 
     @property
     def _made_of(self) -> tuple[Any, ...]:

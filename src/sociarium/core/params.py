@@ -6,13 +6,14 @@ looked for in the parameters themselves, then in one part after another.
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from sociarium.core.errors import UnknownName
+from sociarium.core.errors import BadArgument, UnknownName
 
 
 def parameter_names(params: Any) -> tuple[str, ...]:
@@ -40,14 +41,22 @@ def _replaced(params: Any, changes: dict[str, Any]) -> Any:
     own = [field.name for field in dataclasses.fields(params)]
     parts = {name: getattr(params, name) for name in own if _is_part(getattr(params, name))}
     new = {
-        name: jax.tree.map(
-            lambda old, new: jnp.asarray(new, old.dtype), getattr(params, name), changes.pop(name)
-        )
+        name: jax.tree.map(partial(_alike, name), getattr(params, name), changes.pop(name))
         for name in own
         if name in changes and name not in parts
     }
     new |= {name: _replaced(part, changes) for name, part in parts.items()}
     return dataclasses.replace(params, **new)
+
+
+def _alike(name: str, old: Any, new: Any) -> Any:
+    """A number, or several, of the type of the old one."""
+    try:
+        return jnp.asarray(new, old.dtype)
+    except (TypeError, ValueError) as error:
+        kind = "true or false" if old.dtype == bool else "a number"
+        many = f"{kind}, {' x '.join(map(str, old.shape))} times" if old.ndim else kind
+        raise BadArgument(f"{name} is {many}; given {new!r}") from error
 
 
 def _numbers(params: Any) -> Iterator[tuple[Any, str]]:

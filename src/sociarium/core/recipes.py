@@ -24,10 +24,14 @@ class RecipeSpec:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a society can earn at most, and how often each recipe is used in one way to earn it."""
+    """What a society can earn at most, and how often each recipe is used in one way to earn it.
+
+    Where a way was looked for and perhaps not all of it `found`, that is what the way earns.
+    """
 
     total: float
     executions: Mapping[str, int]
+    found: float | None = None
 
 
 def depths(recipes: Sequence[RecipeSpec], sources: Mapping[str, Sequence[str]]) -> dict[str, int]:

@@ -186,6 +186,11 @@ class EventSpec:
     slots: int = 1
     role: Literal["", "attack", "harm"] = ""
 
+    @property
+    def has_amounts(self) -> bool:
+        """Whether values can be added up; the number of a thing stands for one of it."""
+        return not self.values
+
 
 @dataclass(frozen=True)
 class GaugeSpec:

@@ -172,6 +172,8 @@ def _table(head: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence
 def _of(players: dict[str, Float[np.ndarray, " players"]], chosen: np.ndarray) -> dict[str, float]:
     """The metrics of the average chosen player; cooperation is acts per opportunity of all."""
     means = {name: float(values[chosen].mean()) for name, values in players.items()}
+    if "cooperation" not in means:
+        return means
     pooled = rate(np.array([means["acts"]]), np.array([means["opportunities"]]))
     return {**means, "cooperation": float(pooled[0])}
 

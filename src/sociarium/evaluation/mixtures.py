@@ -23,7 +23,8 @@ class Played:
     """What the players of each line-up got in each episode, by seat, and who sat there.
 
     `raw_returns` is what the world paid, `reward_returns` what a charter left of it; `acts` and
-    `refusals` count the opportunities to cooperate that all players took and passed up.
+    `refusals` count the opportunities to cooperate that all players took and passed up; where a
+    world has nothing that passes one up there is no rate.
     """
 
     kinds: tuple[Chair, ...]
@@ -32,6 +33,7 @@ class Played:
     reward_returns: Float[np.ndarray, "lineups episodes players"]
     acts: Float[np.ndarray, "lineups episodes"]
     refusals: Float[np.ndarray, "lineups episodes"]
+    has_rate: bool = True
 
     @property
     def welfare(self) -> Float[np.ndarray, "lineups episodes"]:
@@ -41,7 +43,7 @@ class Played:
     def cooperation(self, lineup: int) -> float | None:
         """Acts of a line-up for each opportunity it had; nothing where there was none."""
         acts, refusals = self.acts[lineup].sum(), self.refusals[lineup].sum()
-        return float(acts / (acts + refusals)) if acts + refusals else None
+        return float(acts / (acts + refusals)) if self.has_rate and acts + refusals else None
 
     def mean_of(
         self, kind: Seat, after_charter: bool = False
@@ -97,4 +99,6 @@ def play(
         parts = [np.asarray(sums.done[name], np.float64).reshape(shape).sum(2) for name in names]
         return np.sum(parts, axis=0) if parts else np.zeros(shape[:2])
 
-    return Played(kinds, seating.reshape(shape), raw, reward, *map(total, counted))
+    acts, refusals = map(total, counted)
+    has_rate = spec is not None and spec.has_rate
+    return Played(kinds, seating.reshape(shape), raw, reward, acts, refusals, has_rate)

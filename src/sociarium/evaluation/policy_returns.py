@@ -23,6 +23,7 @@ class PolicyReturns:
     returns: Float[np.ndarray, "seeds episodes"]  # of all players together
     acts: Float[np.ndarray, "seeds episodes"]  # opportunities to cooperate taken
     refusals: Float[np.ndarray, "seeds episodes"]  # and passed up
+    has_rate: bool = True  # whether anything passes one up
 
     @property
     def collective(self) -> Estimate:
@@ -33,7 +34,7 @@ class PolicyReturns:
     def cooperation(self) -> float | None:
         """Acts for each opportunity, over all seeds and episodes; nothing where there was none."""
         chances = float(self.acts.sum() + self.refusals.sum())
-        return float(self.acts.sum()) / chances if chances else None
+        return float(self.acts.sum()) / chances if self.has_rate and chances else None
 
     @staticmethod
     def told(cooperation: float | None) -> str:
@@ -81,4 +82,6 @@ def policy_returns(
         parts = [np.asarray(sums.done[name]).sum(1) for name in names]
         return np.sum(parts, axis=0).reshape(shape) if parts else np.zeros(shape)
 
-    return PolicyReturns(np.asarray(sums.raw).sum(1).reshape(shape), total(acts), total(refusals))
+    returns = np.asarray(sums.raw).sum(1).reshape(shape)
+    has_rate = spec is not None and spec.has_rate
+    return PolicyReturns(returns, total(acts), total(refusals), has_rate)

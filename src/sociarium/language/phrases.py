@@ -316,7 +316,7 @@ ENGLISH: dict[str, Forms] = {
     "play.text_help": (
         "Type the number or the name of a choice; what it takes comes after it, as in go_to row=3 "
         "col=4. JSON works too.\n"
-        "look repeats what you perceive, menu the choices, rules the rules, quit leaves."
+        "look repeats what you perceive, menu the choices, rules the rules, quit or q leaves."
     ),
     "play.text_say": "say TEXT writes to all, say @NAME TEXT to one, with your next choice.",
     "play.text_sign": "sign 0, vote for 0 and vote against 0 are about clauses that were drafted.",

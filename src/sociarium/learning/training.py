@@ -18,6 +18,7 @@ from sociarium.core import random
 from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.facets import Cooperation, find_facet
 from sociarium.core.manifest import read_manifest
 from sociarium.core.stopping import asked_to_stop
 from sociarium.learning import checkpoints, preferences, presets
@@ -164,9 +165,14 @@ class Training:
         self.done += 1
         if self.done % max(1, self.updates // ROWS) and self.done < self.updates:
             return None
-        row = figures(*self.window)
+        row = self.figures()
         self.window = jax.tree.map(np.zeros_like, self.window)
         return row
+
+    def figures(self) -> dict[str, Any]:
+        """What the updates since the last row of figures told."""
+        cooperation = find_facet(self.env, Cooperation)
+        return figures(*self.window, has_rate=cooperation is not None and cooperation.has_rate)
 
     def save(self, folder: Path, keep: int) -> None:
         """A checkpoint from which training goes on bit for bit."""
@@ -283,7 +289,7 @@ def train_into(
                 if due is not None:
                     run.report(training.step, due)
                 training.snapshot(run.path)
-                row = due or row or figures(*training.window)
+                row = due or row or training.figures()
                 now = time.monotonic()
                 begun = now if training.done == first + 1 else begun  # when all is compiled
                 played = (training.done - first - 1) * training.each_update * len(plan.seeds)
@@ -317,11 +323,16 @@ def plan_of(folder: str | Path) -> Plan:
         raise CannotRead(f"{folder} is no run of `sociarium train`: {error}") from error
 
 
-def figures(stats: Any, metrics: Mapping[str, Any], updates: Any) -> dict[str, Any]:
-    """What sums over some updates say, each an array over seeds; not a number where none ended."""
+def figures(
+    stats: Any, metrics: Mapping[str, Any], updates: Any, has_rate: bool = True
+) -> dict[str, Any]:
+    """What sums over some updates say, each an array over seeds; not a number where none ended.
+
+    Neither is cooperation where it has no rate.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         returns = stats.returns / stats.episodes[:, None]
-        chances = stats.acts.sum(1) + stats.refusals.sum(1)
+        chances = stats.acts.sum(1) + stats.refusals.sum(1) if has_rate else np.nan
         each = 1000 / stats.steps  # a thousand steps, the length of most episodes
         return {
             "return": returns.sum(1),

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from jaxtyping import Bool
 
-from sociarium.core.errors import BadMap
+from sociarium.core.errors import BadArgument, BadMap
 from sociarium.mechanics.terrain import STEPS
 
 WALL = "#"
+SEED = "a whole number from 0 on"
 ATTEMPTS = 300  # sketches begun before a kind of map is given up
 
 
@@ -20,6 +21,7 @@ def chosen(text: str, seed: int | None, lay_out: Callable[["Sketch"], None]) -> 
     """The map itself, or a new one of its size that `lay_out` fills in from a seed."""
     if seed is None:
         return text
+    checked_seed("map_seed", seed)
     lines = text.split()
     for attempt in range(ATTEMPTS):
         sketch = Sketch(len(lines), len(lines[0]), np.random.default_rng((seed, attempt)))
@@ -29,6 +31,13 @@ def chosen(text: str, seed: int | None, lay_out: Callable[["Sketch"], None]) -> 
             continue
         return sketch.text
     raise BadMap(f"found no room for everything on a map of {len(lines)} x {len(lines[0])} cells")
+
+
+def checked_seed(name: str, seed: object) -> int:
+    """The seed that something is drawn from, if it is one."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise BadArgument(f"{name} is {SEED}; given {seed!r}")
+    return int(seed)
 
 
 class Sketch:
@@ -121,10 +130,17 @@ def beside(cells: Bool[np.ndarray, "rows cols"]) -> Bool[np.ndarray, "rows cols"
 
 def connected(free: Bool[np.ndarray, "rows cols"]) -> bool:
     """Whether one can walk from any free cell to any other."""
-    reached = np.zeros_like(free)
-    reached.flat[np.flatnonzero(free)[:1]] = True
+    first = np.zeros_like(free)
+    first.flat[np.flatnonzero(free)[:1]] = True
+    return bool((reached(first, free) == free).all())
+
+
+def reached(
+    cells: Bool[np.ndarray, "rows cols"], free: Bool[np.ndarray, "rows cols"]
+) -> Bool[np.ndarray, "rows cols"]:
+    """These cells and the free ones that one can walk to from them."""
     while True:
-        grown = reached | (beside(reached) & free)
-        if (grown == reached).all():
-            return bool((reached == free).all())
-        reached = grown
+        grown = cells | (beside(cells) & free)
+        if (grown == cells).all():
+            return cells
+        cells = grown

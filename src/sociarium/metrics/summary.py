@@ -13,8 +13,9 @@ from sociarium.metrics.cooperation import cooperation as cooperation_of
 def by_player(
     episode: Episode, cooperation: Cooperation | None
 ) -> dict[str, Float[np.ndarray, " players"]]:
-    """The metrics that each player has by itself."""
+    """The metrics that each player has by itself; no rate where the world counts acts only."""
     done = cooperation_of(episode, cooperation)
+    rated = {"opportunities": done.opportunities, "cooperation": done.rates}
     return {
         "raw_return": episode.raw.sum(axis=0, dtype=np.float64),
         "reward_return": episode.reward.sum(axis=0, dtype=np.float64),
@@ -23,14 +24,14 @@ def by_player(
         "attacks_effective": safety.effective(episode).astype(np.float64),
         "hits": safety.hits(episode).sum(axis=1).astype(np.float64),
         "acts": done.acts,
-        "opportunities": done.opportunities,
-        "cooperation": done.rates,
+        **({} if _acts_only(cooperation) else rated),
     }
 
 
 def overall(episode: Episode, cooperation: Cooperation | None) -> dict[str, float]:
     """The metrics of the society as a whole, the mean level of each gauge, and added metrics."""
     done = cooperation_of(episode, cooperation)
+    rated = {"opportunities": float(done.opportunities.sum()), "cooperation": done.overall}
     return {
         "collective_return": welfare.collective(episode),
         "equality": welfare.equality(episode),
@@ -42,14 +43,17 @@ def overall(episode: Episode, cooperation: Cooperation | None) -> dict[str, floa
         "attacks_effective": float(safety.effective(episode).sum()),
         "hits": float(safety.hits(episode).sum()),
         "acts": float(done.acts.sum()),
-        "opportunities": float(done.opportunities.sum()),
-        "cooperation": done.overall,
+        **({} if _acts_only(cooperation) else rated),
         **{
             f"gauge_{name}": float(np.mean(level)) if len(level) else 0.0
             for name, level in episode.gauges.items()
         },
         **{name: float(metric(episode)) for name, metric in extensions("metrics").items()},
     }
+
+
+def _acts_only(cooperation: Cooperation | None) -> bool:
+    return cooperation is not None and not cooperation.has_rate
 
 
 def summary(episode: Episode, cooperation: Cooperation | None) -> dict[str, float]:

@@ -332,17 +332,26 @@ def crate(name: str) -> Painter:
         brush.plate((0.11, 0.15, 0.89, 0.87), 0.10, colours.darker(colour, 0.16))
         brush.plate((0.11, 0.15, 0.89, 0.80), 0.10, colour)
         brush.plate((0.11, 0.15, 0.89, 0.21), 0.05, colours.lighter(colour, 0.55))
-        brush.letter(initials(name), colours.readable_on(colour), 0.40, (0.46, 0.40))
+        letters = initials(name)
+        height = 0.34 if len(letters) > 2 else 0.40
+        brush.letter(letters, colours.readable_on(colour), height, (0.48, 0.48))
 
     return paint
 
 
 def initials(name: str) -> str:
-    """Two letters that stand for a name: of its first two words, or of its only one."""
+    """A few letters that stand for a name, and for as few others as can be.
+
+    Three of its only word; or two lines, with two letters of each of two words, and initials where
+    there are more.
+    """
     words = re.findall("[A-Za-z0-9]+", name)
-    if len(words) > 1:
-        return (words[0][0] + words[1][0]).upper()
-    return words[0][:2].capitalize() if words else "?"
+    if len(words) < 2:
+        return words[0][:3].capitalize() if words else "?"
+    if len(words) == 2:
+        return "\n".join(word[:2].capitalize() for word in words)
+    first, second, third, *more = (word[0].upper() for word in words)
+    return f"{first}{second}\n{third}" + (more[-1] if more else words[2][1:2])
 
 
 def _shaft(brush: Brush, start: Point, end: Point, width: Number) -> None:

@@ -61,3 +61,15 @@ def cut(text: str, room: int, size: int = LETTER) -> str:
     while text and length(text, size) > room:
         text = text[:-1]
     return text
+
+
+def wrapped(text: str, room: int, size: int = LETTER, most: int = 2) -> list[str]:
+    """The text in at most so many lines, broken between words; what is still too wide is cut."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and length(longer, size) > room and len(lines) < most:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [cut(line, room, size) for line in lines]

@@ -123,7 +123,8 @@ def _engraved(name: str, makes: str, size: int) -> Image.Image:
     """The shape of what is made, or initials, cut into a plate."""
     if makes not in goods.PAINTERS:
         brush = Brush(size)
-        brush.letter(goods.initials(makes or name), GROOVE, 0.74, (0.5, 0.5))
+        letters = goods.initials(makes or name)
+        brush.letter(letters, GROOVE, 0.46 if len(letters) > 2 else 0.74, (0.5, 0.5))
         cut = np.asarray(brush.finished()).copy()
         cut[..., 3] = cut[..., 3] * 0.48
         return Image.fromarray(cut)

@@ -12,7 +12,7 @@ from sociarium.core.scene import Body, PanelEntry, Scene
 from sociarium.views import colours, goods, kitchen, lying, people, sprites
 from sociarium.views.brush import DETAILED
 from sociarium.views.colours import INK, PAPER, Colour
-from sociarium.views.lettering import BACK, CARD, LETTER, TEXT, cut, font, length, written
+from sociarium.views.lettering import BACK, CARD, LETTER, TEXT, cut, font, length, wrapped, written
 
 ABREAST = 4  # cards in a row
 GAP = 6
@@ -95,9 +95,13 @@ def _write_held(card: Image.Image, here: list[Body], start: int, floor: int) -> 
     room, tall = card.width - GAP - start, SMALL + 3
     if room < LEGIBLE:
         return
-    for place, line in enumerate(told[: (card.height - floor) // tall]):
+    most = (card.height - floor) // tall
+    lines = [line for one in told for line in wrapped(one, room, SMALL, most)]
+    if len(lines) > most:
+        lines = [cut(one, room, SMALL) for one in told]
+    for place, line in enumerate(lines[:most]):
         y = floor + GAP // 2 + place * tall
-        ImageDraw.Draw(card).text((start, y), cut(line, room, SMALL), INK, font(SMALL))
+        ImageDraw.Draw(card).text((start, y), line, INK, font(SMALL))
 
 
 def _furnish(card: Image.Image, floor: int, size: int, ground: str) -> None:
@@ -125,17 +129,15 @@ def _write_head(card: Image.Image, name: str, left: int | None) -> None:
 
 def _write_contents(card: Image.Image, inside: str, middle: int) -> None:
     """What is in a station, on the front of its table, in at most two lines."""
-    lines, room = [""], card.width - 4 * GAP
-    for word in written(inside).split() if inside else ():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and length(longer, SMALL) > room and len(lines) < 2:
-            lines.append(word)
-        else:
-            lines[-1] = longer
+    lines = wrapped(written(inside) if inside else "", card.width - 4 * GAP, SMALL)
+    _write_lines(card, lines, (2 * GAP, middle), PAPER)
+
+
+def _write_lines(image: Image.Image, lines: list[str], at: tuple[int, int], colour: Colour) -> None:
+    """Small lines, one below the other, around the height of a point at their left."""
     for place, line in enumerate(lines):
-        y = middle + round((place - (len(lines) - 1) / 2) * SMALL)
-        told = cut(line, room, SMALL)
-        ImageDraw.Draw(card).text((2 * GAP, y), told, PAPER, font(SMALL), "lm")
+        y = at[1] + round((place - (len(lines) - 1) / 2) * SMALL)
+        ImageDraw.Draw(image).text((at[0], y), line, colour, font(SMALL), "lm")
 
 
 def _lay_table(card: Image.Image, lot: lying.Lot, bottom: int, size: int) -> None:
@@ -171,7 +173,7 @@ def hold(image: Image.Image, player: Body, x: int, y: int, size: int) -> None:
 
 
 def panel(entries: tuple[PanelEntry, ...], width: int, ground: Colour = BACK) -> Image.Image:
-    """The lines of a panel as chips in a fixed number of rows, cut to what there is room for."""
+    """The lines of a panel as chips in a fixed number of rows, as wide as there is room for."""
     image = Image.new("RGB", (width, PANEL), ground)
     if len(entries) > MOST_CHIPS:
         more = PanelEntry(f"{len(entries) - MOST_CHIPS + 1} more")
@@ -219,7 +221,11 @@ def _chip(entry: PanelEntry, width: int, ground: Colour) -> Image.Image:
         done = round((width - 5) * min(1, max(0, entry.left / entry.whole)))
         for wide, fill in ((width - 5, colours.darker(CHIP_GROUND, 0.5)), (done, colour)):
             draw.rectangle((2, CHIP - BAR - 1, 2 + wide, CHIP - 3), fill=fill)
-    draw.text((start, middle), cut(written(entry.name), end - start), TEXT, font(LETTER), "lm")
+    name, room = written(entry.name), end - start
+    if length(name) <= room:
+        draw.text((start, middle), name, TEXT, font(LETTER), "lm")
+    else:
+        _write_lines(chip, wrapped(name, room, SMALL), (start, middle), TEXT)
     return chip
 
 

@@ -28,9 +28,9 @@ Differs from MindAgent: commands are about where a cook is, a command that canno
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -60,6 +60,7 @@ from sociarium.envs.kitchens.drawn_menus import draw_level
 from sociarium.envs.kitchens.menus import (
     ALPHAS,
     COOK_TIME,
+    LEVELS,
     RAW,
     STORAGE,
     TABLE,
@@ -70,9 +71,11 @@ from sociarium.envs.kitchens.menus import (
 )
 from sociarium.envs.kitchens.schedule import can_solve, solve
 from sociarium.envs.kitchens.work import Order, Problem, work_bound
+from sociarium.mechanics.cartography import SEED, checked_seed
 
 SHEET = RuleSheet.read(__doc__)
 RULES = ("fixed", "compat")
+USUAL_LEVEL = 3
 STREAMS = ("drawn", "published:0", "published:1", "published:2")
 MOST_COOKS = 8
 SLOTS = 6  # open orders
@@ -104,7 +107,7 @@ class Params(eqx.Module):
     order_reward: Float[Array, ""]
     failure_cost: Float[Array, ""]
     horizon: Int[Array, ""]
-    interval: Int[Array, ""]  # steps between two orders
+    order_gap: Int[Array, ""]  # steps between two orders
     patience: Int[Array, " dishes"]  # steps in which an order for each dish can be met
     orders: Int[Array, " orders"]  # the dish of each order, or NONE where it is drawn by lot
 
@@ -136,30 +139,49 @@ class Cuisine(Environment[State, Params]):
         GaugeSpec("open", "open orders"),
     )
     cooperation = Cooperation("dishes served", ("served",), ())
+    choices: ClassVar[Mapping[str, str]] = {
+        "players": f"1 to {MOST_COOKS}",
+        "level": f"0 to {len(LEVELS) - 1}",
+        "interval": f"1 (hard) to {len(ALPHAS)}",
+        "rules": ", ".join(RULES),
+        "stream": ", ".join(STREAMS),
+        "level_seed": SEED,
+    }
 
     def __init__(
         self,
         players: int = 2,
-        level: int = 3,
+        level: int | None = None,
         interval: int = 3,
         rules: str = "fixed",
         stream: str = "drawn",
         level_seed: int | None = None,
     ) -> None:
-        """`interval` is 1 (hard) to 5; `stream` is drawn, or one of the published episodes.
+        """`level` is 0 to 12 (3 unless given), `interval` 1 (hard) to 5.
 
-        With a `level_seed` dishes, recipes and tools are drawn instead of those of a `level`.
+        `stream` is drawn, or one of the published episodes. With a `level_seed` dishes, recipes and
+        tools are drawn instead of those of a `level`.
         """
-        if not 1 <= players <= MOST_COOKS:
-            raise BadArgument(f"a kitchen has 1 to {MOST_COOKS} cooks; given {players}")
-        if not 1 <= interval <= len(ALPHAS):
-            raise BadArgument(f"the interval is 1 (hard) to {len(ALPHAS)}; given {interval}")
+        if players not in range(1, MOST_COOKS + 1):
+            raise BadArgument(f"a kitchen has 1 to {MOST_COOKS} cooks; given {players!r}")
+        if interval not in range(1, len(ALPHAS) + 1):
+            raise BadArgument(f"the interval is 1 (hard) to {len(ALPHAS)}; given {interval!r}")
+        if level is not None and level_seed is not None:
+            raise BadArgument(
+                f"a kitchen has a level or a level_seed; given {level!r} and {level_seed}: leave "
+                "out one of them"
+            )
         if rules not in RULES:
             raise UnknownName("rules", rules, RULES)
         if stream not in STREAMS:
             raise UnknownName("stream", stream, STREAMS)
         self.players, self.compat = players, rules == "compat"
-        self.level = find_level(level) if level_seed is None else draw_level(level_seed)
+        if level_seed is None:
+            level = USUAL_LEVEL if level is None else level
+            self._resolve(level=level)
+            self.level = find_level(level)
+        else:
+            self.level = draw_level(checked_seed("level_seed", level_seed))
         self._lay_out()
         told = {f"L{number}": str(recipe) for number, recipe in enumerate(self.recipes, 1)}
         self.sheet = replace(SHEET, rules={**SHEET.rules, **told})
@@ -289,10 +311,15 @@ class Cuisine(Environment[State, Params]):
         return self.over_places(state.busy)
 
     def params(self, **changes: object) -> Params:
-        """The usual numbers, with some of them changed by name."""
+        """The usual numbers, with some of them changed by name.
+
+        `orders` are names of dishes, after which dishes are drawn by lot, or their numbers.
+        """
+        if "orders" in changes:
+            changes["orders"] = self.numbers_of(changes["orders"])
         given = replace_parameters(self._defaults, **changes)
         for name, low, high in (
-            ("interval", 1, LONGEST),
+            ("order_gap", 1, LONGEST),
             ("patience", 1, self.longest),
             ("orders", NONE, len(self.dishes) - 1),
         ):
@@ -306,6 +333,21 @@ class Cuisine(Environment[State, Params]):
                 )
         return given
 
+    def numbers_of(self, orders: object) -> object:
+        """Orders as numbers of dishes: as they are, or out of names."""
+        names = [orders] if isinstance(orders, str) else orders
+        if not isinstance(names, list | tuple) or not any(isinstance(n, str) for n in names):
+            return orders
+        most = len(self._defaults.orders)
+        if not all(n in self.dishes for n in names) or len(names) > most:
+            raise BadArgument(
+                f"orders are up to {most} of the dishes {', '.join(self.dishes)}, one after the "
+                f"other, or {most} of their numbers, {NONE} where one is drawn by lot; given "
+                f"{orders!r}"
+            )
+        numbers = [self.dishes.index(str(name)) for name in names]
+        return np.array([*numbers, *[NONE] * (most - len(numbers))], np.int32)
+
     def order_stream(self, interval: int, stream: str) -> dict[str, Int[Array, "..."]]:
         """The parameters of an interval, 1 to 5, and of a stream, by name (R7).
 
@@ -316,7 +358,7 @@ class Cuisine(Environment[State, Params]):
         if stream != STREAMS[0]:
             orders = published_orders(len(self.dishes), steps, LONGEST // 2, int(stream[-1]))
         return {
-            "interval": jnp.int32(steps),
+            "order_gap": jnp.int32(steps),
             "patience": jnp.array([self.level.patience(d, alpha) for d in self.dishes], jnp.int32),
             "orders": jnp.asarray(np.resize(np.array(orders, np.int32), many)),
         }
@@ -327,11 +369,11 @@ class Cuisine(Environment[State, Params]):
         As if there were always room for another order (R7), which there is at all five intervals.
         """
         stream = np.asarray(self.reset(random.episode_key(seed), params).stream)
-        horizon, interval = int(params.horizon), int(params.interval)
+        horizon, gap = int(params.horizon), int(params.order_gap)
         patience = np.asarray(params.patience)
         orders = []
-        for number, dish in enumerate(stream[: 1 + (horizon - 1) // interval].tolist()):
-            arrives = number * interval
+        for number, dish in enumerate(stream[: 1 + (horizon - 1) // gap].tolist()):
+            arrives = number * gap
             expires = arrives + int(patience[dish])
             due = min(expires, horizon) - 1
             orders.append(Order(self.dishes[dish], arrives, due, expires < horizon))
@@ -340,21 +382,23 @@ class Cuisine(Environment[State, Params]):
     def _bounds(self, params: Params, seed: int) -> dict[str, Bound]:
         """What cooks can earn at most: all orders, what their time allows, and what is proved.
 
-        The last is there where OR-tools is; it tells the dishes of the best schedule found, which
-        are fewer where there is a gap.
+        The last is there where OR-tools is; it tells the dishes of the best schedule found, and
+        what they earn, which is less where there is a gap.
         """
         problem = self.problem(params, seed)
 
-        def bound(orders: int, dishes: Iterable[str]) -> Bound:
-            points = float(params.order_reward) * self.players * orders
-            return Bound(points, dict(Counter(dishes)))
+        def bound(orders: int, dishes: Sequence[str], found: bool = False) -> Bound:
+            each = float(params.order_reward) * self.players
+            best = each * len(dishes) if found else None
+            return Bound(each * orders, dict(Counter(dishes)), best)
 
         dishes = [order.dish for order in problem.orders]
         in_time = work_bound(problem)
         bounds = {"orders": bound(len(dishes), dishes), "work": bound(len(in_time), in_time)}
         if can_solve():
             found = solve(problem, precook=True, seconds=SECONDS)
-            bounds["schedule"] = bound(found.bound, [dishes[number] for number in found.met])
+            met = [dishes[number] for number in found.met]
+            bounds["schedule"] = bound(found.bound, met, found=True)
         return bounds
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
@@ -402,8 +446,8 @@ class Cuisine(Environment[State, Params]):
         met, table = self.match(waiting, state.left, table)
         waiting = jnp.where(met, NONE, waiting)
         clock = state.clock + 1
-        number = clock // params.interval
-        due = (clock % params.interval == 0) & (number < len(state.stream))
+        number = clock // params.order_gap
+        due = (clock % params.order_gap == 0) & (number < len(state.stream))
         wanted = state.stream[jnp.minimum(number, len(state.stream) - 1)]
         dish, left, came = order(  # R7
             waiting, jnp.maximum(state.left - 1, 0), wanted, params.patience[wanted], due

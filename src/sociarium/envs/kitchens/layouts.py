@@ -3,7 +3,7 @@
 import numpy as np
 
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.mechanics.cartography import ATTEMPTS, NoRoom, beside, connected
+from sociarium.mechanics.cartography import ATTEMPTS, NoRoom, beside, checked_seed, connected
 
 LEGEND = {
     "X": "counter",
@@ -52,20 +52,24 @@ LAYOUTS = {
         XXXOOXXX
     """,
 }
+USUAL_LAYOUT = "cramped_room"
 SIZES = ((4, 5), (5, 5), (5, 7), (5, 8), (6, 7))  # rows and columns of drawn kitchens
 MOST_ISLAND = 5  # counters in the middle of a drawn kitchen
 
 
-def find_layout(layout: str, seed: int | None, players: int) -> str:
+def find_layout(layout: str | None, seed: int | None, players: int) -> str:
     """The drawing of a layout by its name, or the drawing itself; with a seed, a new one."""
     if seed is not None:
-        if layout not in ("cramped_room", ""):
-            raise BadArgument(f"a kitchen has a layout or a seed; given {layout!r} and {seed}")
-        return draw_layout(seed, players)
-    if "\n" in layout.strip():
-        return layout
+        if layout is not None:
+            raise BadArgument(
+                f"a kitchen has a layout or a layout_seed; given {layout!r} and {seed}: leave out "
+                "one of them"
+            )
+        return draw_layout(checked_seed("layout_seed", seed), players)
+    if "\n" in str(layout).strip():
+        return str(layout)
     if layout not in LAYOUTS:
-        raise UnknownName("layout", layout, tuple(LAYOUTS), "A drawing has several lines.")
+        raise UnknownName("layout", str(layout), tuple(LAYOUTS), "A drawing has several lines.")
     return LAYOUTS[layout]
 
 

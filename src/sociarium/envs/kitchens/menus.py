@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from sociarium.core.errors import BadArgument
 
@@ -210,10 +211,10 @@ def published_orders(dishes: int, interval: int, horizon: int, episode: int) -> 
     return [draws.choice(range(dishes)) for _ in range(many)]
 
 
-def find_level(level: int) -> Level:
+def find_level(level: Any) -> Level:
     """One of the published levels."""
-    if not 0 <= level < len(LEVELS):
-        raise BadArgument(f"levels are 0 to {len(LEVELS) - 1}; given {level}")
+    if level not in range(len(LEVELS)):
+        raise BadArgument(f"levels are 0 to {len(LEVELS) - 1}; given {level!r}")
     return LEVELS[level]
 
 

@@ -25,11 +25,14 @@ Differs from overcooked_ai: its classic rules are the default and its newer ones
 Differs from JaxMARL: start cells and headings are those of overcooked_ai.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt8, UInt32
 
 from sociarium.core import random
@@ -42,9 +45,10 @@ from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec, seat_codes
-from sociarium.envs.kitchens.layouts import FLOORS, LEGEND, find_layout
+from sociarium.envs.kitchens.layouts import FLOORS, LAYOUTS, LEGEND, USUAL_LAYOUT, find_layout
 from sociarium.mechanics import movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
+from sociarium.mechanics.cartography import SEED, beside, reached
 from sociarium.mechanics.layout import lanes_last, no_inline
 from sociarium.mechanics.terrain import Terrain
 
@@ -175,13 +179,24 @@ class Overcooked(Environment[State, Params]):
         GaugeSpec("ready", "soups ready in pots"),
     )
     cooperation = Cooperation("soups served", ("served",), ())
+    choices: ClassVar[Mapping[str, str]] = {
+        "players": f"1 to {MOST_COOKS}",
+        "layout": f"{', '.join(LAYOUTS)}, or a drawing",
+        "layout_seed": SEED,
+    }
 
     def __init__(
-        self, players: int = 2, layout: str = "cramped_room", layout_seed: int | None = None
+        self, players: int = 2, layout: str | None = None, layout_seed: int | None = None
     ) -> None:
-        """`layout` is a name or a drawing in the legend; with a `layout_seed` one is drawn."""
-        if players > MOST_COOKS:
-            raise BadArgument(f"a kitchen has at most {MOST_COOKS} cooks; given {players}")
+        """`layout` is a name (cramped_room unless given) or a drawing in the legend.
+
+        With a `layout_seed` one is drawn.
+        """
+        if players not in range(1, MOST_COOKS + 1):
+            raise BadArgument(f"a kitchen has 1 to {MOST_COOKS} cooks; given {players!r}")
+        if layout is None and layout_seed is None:
+            layout = USUAL_LAYOUT
+            self._resolve(layout=layout)
         drawing = Drawing(find_layout(layout, layout_seed, players), LEGEND)
         glyphs = drawing.glyphs.ravel()
         free = np.isin(glyphs, FLOORS)
@@ -194,6 +209,8 @@ class Overcooked(Environment[State, Params]):
         self.starts = np.concatenate(starts).astype(np.int32)
         self.rest = drawing.cells(".")
         spawning.enough_places(len(self.starts) + len(self.rest), players, "cells of floor")
+        if layout not in (None, *LAYOUTS):
+            self._check_reach()
         self.outlook = self._outlook()
         crates = {1: ONION in self.station, 2: TOMATO in self.station}
         self.possible = np.array(
@@ -229,6 +246,21 @@ class Overcooked(Environment[State, Params]):
         if (edge & ~self.terrain.wall).any():
             raise BadMap("a kitchen has no floor at its edge: close it with counters (X)")
 
+    def _check_reach(self) -> None:
+        """Whether there is one of each station beside cells that some cook can come to."""
+        floor, cooks = ~self.terrain.wall, self.starts[: self.players]
+        if self.players > len(self.starts):
+            cooks = np.concatenate([cooks, self.rest])
+        open_to = np.zeros_like(floor)
+        open_to.ravel()[cooks] = True
+        station = self.station.reshape(floor.shape)[beside(reached(open_to, floor))]
+        for kinds in ((1, 2), (3,), (POT,), (HATCH,)):
+            if not np.isin(kinds, station).any():
+                what = " or ".join(STATIONS[kind] for kind in kinds if kind in self.station)
+                raise BadMap(
+                    f"no cook can reach the {what}: put one beside floor that a cook can walk to"
+                )
+
     def _outlook(self) -> UInt32[np.ndarray, " poses"]:
         """For each pose the cell ahead, what can be used there, which pot it is, and all exits.
 
@@ -246,8 +278,33 @@ class Overcooked(Environment[State, Params]):
         return words.astype(np.uint32) | exits << EXITS
 
     def params(self, **changes: object) -> Params:
-        """The published numbers, with some of them changed by name."""
-        return replace_parameters(Params.classic(), **changes)
+        """The published numbers, with some of them changed by name.
+
+        `orders` are names of soups, or true or false for each soup there can be.
+        """
+        if "orders" in changes:
+            changes["orders"] = self.which_pay(changes["orders"])
+        given = replace_parameters(Params.classic(), **changes)
+        if not isinstance(given.cook_time, Tracer) and (given.cook_time < 1).any():
+            raise BadArgument(f"cook_time is 1 step or more; given {changes['cook_time']}")
+        return given
+
+    def which_pay(self, orders: object) -> object:
+        """Orders as a table of soups: as they are, or out of names."""
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(orders)):
+            return orders
+        cooked = [ITEMS[SOUP + n] for n in self.possible]
+        names = [orders] if isinstance(orders, str) else orders
+        if isinstance(names, list | tuple) and names and all(n in cooked for n in names):
+            return np.isin(ITEMS[SOUP:], names)
+        table = np.asarray(orders)
+        if table.shape[-1:] != (len(RECIPES),) or not np.isin(table, (0, 1)).all():
+            raise BadArgument(
+                f"orders are some of the soups that can be cooked here ({', '.join(cooked)}), or "
+                f"true or false for each of {len(RECIPES)} soups ({', '.join(ITEMS[SOUP:])}); "
+                f"given {orders!r}"
+            )
+        return table
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Everybody on its start cell, and nothing cooked (R8)."""

@@ -176,20 +176,22 @@ class Avoid(Walker):
 
 @dataclass(frozen=True)
 class Guard(Walker):
-    """Walks to a place and stays there; with a beam, strikes whoever comes within its reach."""
+    """Walks to a place, stays there, and strikes whoever comes within reach of its beam."""
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
         """A place, and for how long."""
         return ("place", "steps")
 
+    def suits(self, setting: Setting) -> bool:
+        """Where there is a beam to strike with."""
+        return super().suits(setting) and ZAP.suits(setting)
+
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To stand there, and to be alone."""
         cell, inside = setting.place(now.order)
         there = now.memory.cell == cell
-        strike, bears = jnp.int32(STAY), jnp.bool_(False)
-        if ZAP.suits(setting):
-            tool = ZAP.tool(setting.actions, setting.sight)
-            strike, bears = tool.aim(setting.sight.others(now.view), now.view, now.legal)
+        tool = ZAP.tool(setting.actions, setting.sight)
+        strike, bears = tool.aim(setting.sight.others(now.view), now.view, now.legal)
         return setting.intent(
             valid=inside,
             done=there & lasted(setting, now),
