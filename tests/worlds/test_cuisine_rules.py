@@ -400,3 +400,11 @@ def test_orders_can_be_given_by_the_names_of_dishes():
 def test_the_usual_level_is_equal_to_the_one_asked_for():
     assert Cuisine() == Cuisine(level=3) and Cuisine() != Cuisine(level=4)
     assert Cuisine(level_seed=3) != Cuisine()
+
+
+@pytest.mark.parametrize(("interval", "steps"), [(1, 6), (3, 11), (5, 16)])
+def test_r7_of_a_kitchen_names_the_steps_between_two_orders(interval, steps):
+    env = Cuisine(interval=interval)
+    assert int(env.params().order_gap) == steps
+    assert f"another one every {steps} steps while" in env.sheet.rules["R7"]
+    assert list(env.sheet.rules)[:9] == [f"R{number}" for number in range(1, 10)]

@@ -45,7 +45,7 @@ class Oracle:
         if self.seats and not world.has(Crafting):
             raise BadArgument(
                 f"--seats is for worlds whose bounds hold in every episode; those of {self.world} "
-                "are for the orders of one seed. Leave it out, or see how many orders players meet "
+                "are for the orders of one seed. Leave it out, or see what players earn "
                 f'with: sociarium measure {shlex.quote(self.world)} --seats "{self.seats}"'
             )
         bounds = dict(world.facet(Bounds).of(world.params(), self.seed))

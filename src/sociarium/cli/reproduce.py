@@ -74,7 +74,9 @@ class Reproduce:
     stored. Runs that are unfinished say so in the table and in the picture.
     """
 
-    study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"one of {', '.join(KNOWN)}")]
+    study: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(metavar="STUDY", help=f"one of {', '.join(KNOWN)}")
+    ]
     budget: str = "0"  # time to train or play for, as in 90m or 2h
     out: Path | None = None  # folder of the runs; by default runs/<study>
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg

@@ -184,10 +184,12 @@ class Cuisine(Environment[State, Params]):
             self.level = draw_level(checked_seed("level_seed", level_seed))
         self._lay_out()
         told = {f"L{number}": str(recipe) for number, recipe in enumerate(self.recipes, 1)}
-        self.sheet = replace(SHEET, rules={**SHEET.rules, **told})
         self._defaults = Params(
             jnp.float32(1.0), jnp.float32(0.0), jnp.int32(60), **self.order_stream(interval, stream)
         )
+        often = f"every {int(self._defaults.order_gap)} steps"
+        told["R7"] = SHEET.rules["R7"].replace("every so many steps", often)
+        self.sheet = replace(SHEET, rules={**SHEET.rules, **told})
         self._declare()
 
     def _lay_out(self) -> None:
