@@ -182,10 +182,12 @@ def _fractions(scores: Scores, cell: LevelTeam, row: ScoreRow) -> list[tuple[int
 
 def _sentence(scores: Scores) -> list[str]:
     """How the greedy dispatcher does beside GPT-4, and what differs between them."""
-    reached = []
+    reached, met = [], []
     for players in TEAMS:
         found = _fractions(scores, LevelTeam(MAIN_LEVEL, players), GREEDY)
         if found:
+            ours, theirs = (sum(done for done, _ in all_of) for all_of in (found, GPT4[players]))
+            met.append(f"{ours} against {theirs} ({players} cooks)")
             again = f" and at {summed_score(GPT4_AGAIN):.3f}" if players == TEAMS[0] else ""
             reached.append(
                 f"{summed_score(found):.3f} where GPT-4 was reported at "
@@ -195,7 +197,9 @@ def _sentence(scores: Scores) -> list[str]:
         return []
     return [
         f"On the published orders of level 3, a greedy dispatcher reaches {', '.join(reached)}: "
-        "one order seed, three episodes summed, so there is no interval. The rules differ: our "
+        "one order seed, three episodes summed, so there is no interval. Orders that are open at "
+        "the end count for nobody; by orders completed alone, summed over intervals, it is "
+        f"{', '.join(met)}. The rules differ: our "
         "cooks act in the order of their seats, where GPT-4 could list its commands in any order; "
         "a command that cannot be carried out costs one cook its step, where one that could not "
         "be read cost the whole team; the dispatcher is a program that reads the whole kitchen, "
