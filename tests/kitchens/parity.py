@@ -122,17 +122,22 @@ def cooked(env):
     cooks = [Cook(env, epsilon=0.05), Cook(env, epsilon=0.05)]
 
     def play(state, key, params):
-        def one(key, state):
+        def one(key, state, minds):
             view, legal = env.observe(state, params), env.legal(state, params)
             own = [jax.tree.map(lambda x, n=n: x[n], view) for n in range(2)]
             keys = jax.random.split(key)
-            acts = [cook.act(keys[n], own[n], legal[n], None)[0] for n, cook in enumerate(cooks)]
-            return env.step(KEY, state, jnp.stack(acts), params)[0], jnp.stack(acts)
+            acts, minds = zip(
+                *(cook.act(keys[n], own[n], legal[n], minds[n]) for n, cook in enumerate(cooks)),
+                strict=True,
+            )
+            after = env.step(KEY, state, jnp.stack(acts), params)[0]
+            return (after, minds), jnp.stack(acts)
 
-        def step(state, key):
-            return jax.vmap(one)(jax.random.split(key, LANES), state)
+        def step(carry, key):
+            return jax.vmap(one)(jax.random.split(key, LANES), *carry)
 
-        return jax.lax.scan(step, state, jax.random.split(key, LENGTH))[1]
+        fresh = tuple(jax.vmap(cook.begin)(jax.random.split(key, LANES)) for cook in cooks)
+        return jax.lax.scan(step, (state, fresh), jax.random.split(key, LENGTH))[1]
 
     return jax.jit(play)
 
