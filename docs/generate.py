@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import jax
 import numpy as np
 import tyro
 
@@ -30,10 +31,10 @@ import sociarium
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import PlayedEpisode, film_of, label, save_film, screening
 from sociarium.arena.seating import demonstration
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS, CharterEntry, Entry, find
+from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS, ArticleEntry, Entry, find
 from sociarium.cli import main as cli
 from sociarium.cli.dilemma import what_fails
-from sociarium.cli.info import numbers, page, told
+from sociarium.cli.info import numbers, page
 from sociarium.cli.reproduce import standing
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
@@ -131,18 +132,32 @@ def world_page(entry: Entry) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def charter_page(entry: CharterEntry) -> str:
-    """The Markdown page of one charter, with the names it has around Clean Up of four."""
-    env = sociarium.make("clean_up", players=4, charter=entry.name)
-    charter, told_of = env.charter, told(env.view_spec.social)
-    sheet, arguments = charter.sheet, inspect.signature(type(charter)).parameters
-    chosen = {name: entry.arguments.get(name, p.default) for name, p in arguments.items()}
-    actions = ", ".join(f"`{action}`" for action in charter.actions) or "none"
+# Articles that say nothing without arguments, or not without others, as the pages show them.
+SHOWN_AS = {
+    "speech": "speech?words=3",
+    "law": "law?zapped=2&cleaned=-0.5",
+    "reputation": "law?zapped=2+reputation",
+    "constitution": "constitution?zapped=2&cleaned=-0.5",
+    "visibility": "visibility?shown=ledger",
+    "norm": "norm?text=Clean {number} cells in every 100 steps.&number=3",
+}
+
+
+def article_page(entry: ArticleEntry) -> str:
+    """The Markdown page of one article, with the names it has around Clean Up of four."""
+    shown_as = SHOWN_AS.get(entry.name, entry.name)
+    env = sociarium.make("clean_up", players=4, charter=shown_as)
+    article = env.charter.articles[-1]
+    sheet, arguments = type(article).sheet, inspect.signature(type(article)).parameters
+    plain = {n: p for n, p in arguments.items() if p.default is not p.empty}
+    chosen = {name: entry.arguments.get(name, p.default) for name, p in plain.items()}
+    actions = ", ".join(f"`{action}`" for action in article.actions) or "none"
     shows = {
-        name: ", ".join(codes[:6]) + (", ..." if len(codes) > 6 else "")
-        for codes_by_name in told_of.values()
-        for name, codes in codes_by_name.items()
+        spec.name: ", ".join(spec.codes[:6]) + (", ..." if len(spec.codes) > 6 else "")
+        for spec in (*article.own_specs, *article.tie_specs)
     }
+    state = jax.jit(env.reset)(sociarium.key(0), env.params())
+    law = article.law(state.social[article.name], env.params().charter[article.name])
     sections = [
         f"# {entry.name}",
         f"{sheet.title}: {sheet.summary}. " + (f"{entry.paper}." if entry.paper else ""),
@@ -152,15 +167,23 @@ def charter_page(entry: CharterEntry) -> str:
         "## What players do",
         f"Among four players: {actions}; besides what they do in the world.",
         "## What they are told",
-        table("code", "values, from 0", shows),
+        *_if_any("code", "values, from 0", shows),
+        *_if_any("number", "unit", {n.name: f"{n.unit:g}" for n in article.number_specs}),
+        *(["In words:", "\n".join(f"- {sentence}" for sentence in law)] if law else []),
+        "" if shows or article.number_specs or law else "Nothing more.",
         "## What is recorded",
-        *_if_any("event", "sentence", {e.name: e.sentence for e in charter.event_specs}),
-        *_if_any("gauge", "meaning", {g.name: g.meaning for g in charter.gauge_specs}),
+        *_if_any("event", "sentence", {e.name: e.sentence for e in article.event_specs}),
+        *_if_any("gauge", "meaning", {g.name: g.meaning for g in article.gauge_specs}),
+        "" if article.event_specs or article.gauge_specs else "Nothing more.",
         "## Numbers",
-        f"Asked for as in `clean_up+{_asking(entry.name, chosen)}`; parameters are leaves that "
+        f"Asked for as in `clean_up+{_asking(shown_as, chosen)}`. Parameters are leaves that "
         "`params` changes by name.",
         *_if_any("argument", "default", {k: json.dumps(v) for k, v in chosen.items()}),
-        *_if_any("parameter", "default among four", numbers(charter.defaults())),
+        *_if_any(
+            "parameter",
+            "default among four",
+            numbers({article.name: env.params().charter[article.name]}),
+        ),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
 
@@ -172,13 +195,17 @@ def _if_any(name: str, meaning: str, rows: dict[str, Any]) -> list[str]:
 def _asking(name: str, arguments: dict[str, Any]) -> str:
     plain = {k: v for k, v in arguments.items() if isinstance(v, int | str) and v != ""}
     first = next(iter(plain.items()), None)
-    return f"{name}?{first[0]}={first[1]}" if first else name
+    return f"{name}?{first[0]}={first[1]}" if first and "?" not in name else name
 
 
 def society_page(entry: Entry) -> str:
     """The Markdown page of one of AdaSociety's games."""
     env = sociarium.make(entry.id)
-    params, charter = env.params(), entry.charter.partition("?")[0]
+    params = env.params()
+    articles = " and ".join(
+        f"[`{article}`](../charters/{article.partition('?')[0]}.md)"
+        for article in entry.charter.split("+")
+    )
     task = f"frontier_{entry.arguments['task']}"
     bounds = {
         name: f"{bound.total:g}" for name, bound in env.facet(Bounds).of(env.params(), 0).items()
@@ -188,7 +215,7 @@ def society_page(entry: Entry) -> str:
     sections = [
         f"# {entry.id}",
         f"{entry.summary[0].upper()}{entry.summary[1:]}. {land} under "
-        f"[`{entry.charter}`](../charters/{charter}.md), {env.players} players, "
+        f"{articles}, {env.players} players, "
         f"{env.horizon(params)} steps. {entry.paper}.",
         f"![Map and ties](../pictures/{entry.family}.png)",
         "## Charter",
@@ -813,8 +840,8 @@ def main() -> None:
         (DOCS / "worlds" / f"{entry.family}.md").write_text(world_page(entry))
     (DOCS / "worlds" / "index.md").write_text(index_page())
     (DOCS / "commands.md").write_text(commands_page())
-    for charter in CHARTERS:
-        (DOCS / "charters" / f"{charter.name}.md").write_text(charter_page(charter))
+    for article in ARTICLES:
+        (DOCS / "charters" / f"{article.name}.md").write_text(article_page(article))
     for entry in SOCIETIES:
         (DOCS / "societies" / f"{entry.family}.md").write_text(society_page(entry))
     for name in MEASURED:

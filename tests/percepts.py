@@ -13,7 +13,7 @@ import sociarium
 from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.core.environment import View
-from sociarium.core.facets import Crafting, find_facet, ground_plan
+from sociarium.core.facets import Crafting, Writing, find_facet, ground_plan
 from sociarium.core.patches import Draft, Tie
 from sociarium.core.percept_builder import PerceptBuilder
 from sociarium.players.planning.map_memory import MapMemory, MapTracker
@@ -103,14 +103,14 @@ def world(name):
 
 @functools.cache
 def stage(name, charter):
-    return Stage(catalogue._society(world(name), f"{charter}?words=2&drafts=1"))
+    return Stage(catalogue._society(world(name), f"{charter}+speech?words=2+pacts?drafts=1"))
 
 
 @functools.cache
 def start(name, charter):
     """A state with a clause drafted, and a window shown where the charter has that."""
     env, state = stage(name, charter).env, stage(name, charter).reset(0)
-    state = env.apply(state, Draft(step=0, seat=0, what=env.pacts.terms[0], fine=1.0))
+    state = env.apply(state, Draft(step=0, seat=0, what=env.facet(Writing).terms[0], fine=1.0))
     if charter == "open":
         state = env.apply(state, Tie(step=0, seat=1, to=0, percent=10, sight=True))
     return state

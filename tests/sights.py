@@ -12,7 +12,7 @@ from sociarium.charters.society import Society
 from sociarium.core.environment import Social, View
 from tests.toys.meadow import Meadow
 
-SOCIAL = ("own", "ties", "shared_view", "offsets", "windows")
+SOCIAL = ("own", "ties", "shared_view", "offsets", "windows", "numbers")
 FIELDS = ("cells", "own", "shared", *(f"social.{name}" for name in SOCIAL))
 PLANES = {"cells": -3, "social.windows": -3}  # the axis of planes; of other parts it is the last
 
@@ -33,8 +33,10 @@ def ranges(spec):
         "shared_view": np.full(slots, min(told.seats, np.iinfo(types()["social.shared_view"]).max)),
         "offsets": np.tile([told.far, told.far, 3], (slots, 1)),
         "windows": np.tile(window, (slots, 1, 1, 1)),
+        "numbers": np.array([number.high for number in told.numbers], int),
     }
     lowest = {name: 0 * high for name, high in highest.items()}
+    lowest["numbers"] = np.array([number.low for number in told.numbers], int)
     lowest["offsets"] = np.tile([-told.far, -told.far, 0], (slots, 1))
     return found | {f"social.{name}": (lowest[name], highest[name]) for name in highest}
 

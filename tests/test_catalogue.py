@@ -48,8 +48,12 @@ def test_what_stands_in_the_name_cannot_be_given_otherwise():
         ("coins", "coins", "coins"),
         ("coins-v0?players=4", "coins?players=4", "coins-v0"),
         ("coins?players=4&map_seed=7", "coins?players=4&map_seed=7", "coins?map_seed=7"),
-        ("coins?map_seed=7+open?words=2", "coins?map_seed=7+open?words=2", None),
-        ("coins?players=4+open?words=2", "coins?players=4+open?words=2", "coins+open?words=2"),
+        ("coins?map_seed=7+open+speech?words=2", "coins?map_seed=7+open+speech?words=2", None),
+        (
+            "coins?players=4+contract+speech",
+            "coins?players=4+contract+speech",
+            "coins+contract+speech",
+        ),
     ],
 )
 def test_names_lose_their_version_or_an_argument_and_nothing_else(name, short, without):

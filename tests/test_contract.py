@@ -10,9 +10,10 @@ import pytest
 
 import sociarium
 from sociarium.arena.lanes import Lanes
-from sociarium.charters.clauses import Clause
 from sociarium.charters.contract import Contract
+from sociarium.charters.law import Law
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core import random
 from sociarium.core.actions import STAY, find_action
 from sociarium.core.conformance import CLAUSES
@@ -27,7 +28,7 @@ def society_of(name: str) -> Society:
     """A world under a contract of one round, with a clause over one of its events, and words."""
     world = Meadow() if name == "meadow" else sociarium.make(name)
     clause = "smelled" if name == "meadow" else world.facet(Cooperation).refusals[0]
-    return Society(world, Contract(rounds=1), words=2, clauses=(Clause(clause, 0.5),))
+    return Society(world, Contract(rounds=1), Speech(words=2), Law(**{clause: 0.5}))
 
 
 NAMES = ("meadow", *(name for name in FAMILIES if not name.startswith("frontier")))
@@ -198,7 +199,7 @@ def test_what_is_out_of_range_or_illegal_becomes_stay():
 
 
 def test_lanes_take_what_is_out_of_range_for_staying():
-    lanes = Lanes(sociarium.make("coins-v0+contract?rounds=1&words=2"), 2)
+    lanes = Lanes(sociarium.make("coins-v0+contract?rounds=1+speech?words=2"), 2)
     params = lanes.env.params(deliberation=0)
     start, step = lanes.start(sociarium.key(0), params), jax.jit(lanes.step)
     strange = jnp.array([[-1, 10**6], [len(lanes.env.actions), -(2**31)]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
+from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS
 from sociarium.core.conformance import CLAUSES
 from sociarium.learning import preferences, presets
 from sociarium.learning.studies import STUDIES
@@ -32,10 +32,10 @@ def test_the_page_of_a_world_is_up_to_date(entry, generate):
     assert stored == generate.world_page(entry), "run `python docs/generate.py --pages`"
 
 
-@pytest.mark.parametrize("entry", CHARTERS, ids=lambda entry: entry.name)
-def test_the_page_of_a_charter_is_up_to_date(entry, generate):
+@pytest.mark.parametrize("entry", ARTICLES, ids=lambda entry: entry.name)
+def test_the_page_of_an_article_is_up_to_date(entry, generate):
     stored = (ROOT / "docs" / "charters" / f"{entry.name}.md").read_text()
-    assert stored == generate.charter_page(entry), "run `python docs/generate.py --pages`"
+    assert stored == generate.article_page(entry), "run `python docs/generate.py --pages`"
 
 
 @pytest.mark.parametrize("entry", SOCIETIES, ids=lambda entry: entry.id)
@@ -46,7 +46,7 @@ def test_the_page_of_a_society_is_up_to_date(entry, generate):
 
 def test_the_charters_are_all_explained():
     page = (ROOT / "docs" / "charters.md").read_text()
-    for entry in CHARTERS:
+    for entry in ARTICLES:
         assert f"| [`{entry.name}`](charters/{entry.name}.md) | {entry.summary} |" in page
     for name, social_policy in SOCIAL_POLICIES.items():
         assert f"| `{name}` |" in page and social_policy.__doc__
@@ -182,7 +182,7 @@ def test_dead_links_are_noticed():
     page = DOCS / "results.md"
     text = (
         "# One *thing*: two\n[a](nowhere.md) [b](charters.md#no-such-heading) [c](#three)\n"
-        "[d](#one-thing-two) [e](charters.md#a-charter-of-your-own) ![f](pictures/none.png)\n"
+        "[d](#one-thing-two) [e](charters.md#an-article-of-your-own) ![f](pictures/none.png)\n"
         "[g](https://example.org/x#y) `[h](code.md)`\n```\n[i](code.md)\n```\n"
     )
     wanted = ["nowhere.md", "charters.md#no-such-heading", "#three", "pictures/none.png"]

@@ -1,4 +1,4 @@
-"""A package installed beside Sociarium brings a world, a charter, players and a metric."""
+"""A package installed beside Sociarium brings a world, an article, players and a metric."""
 
 import json
 import os
@@ -39,7 +39,8 @@ def test_what_a_package_brings_is_listed(installed):
 def test_what_a_package_brings_plays_in_a_match_and_replays(installed, tmp_path):
     seats = "script:gardener agent:herald"
     run = str(tmp_path / "run")
-    sociarium(installed, "match", "nursery+tithe", "--seats", seats, "--steps", "12", "--out", run)
+    world = "nursery+tithe+speech"
+    sociarium(installed, "match", world, "--seats", seats, "--steps", "12", "--out", run)
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["ended"] == "steps 12" and manifest["decisions"] == {"1": 12}
     assert manifest["failures"] == {"1": {}}

@@ -18,9 +18,9 @@ from sociarium.arena.picture_observer import Rgb
 from sociarium.arena.replay import Replay
 from sociarium.arena.rollout import rollout
 from sociarium.charters.contract import Contract
-from sociarium.charters.none import NoCharter
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core import random
 from sociarium.core.conformance import examine
 from sociarium.core.decision import Decision
@@ -160,7 +160,7 @@ def test_learners_train_in_it(env, charter):
 
 
 def test_two_players_are_at_one_place_and_everybody_sees_the_same_orders():
-    env, society = Stall(players=3), Society(Stall(players=3), NoCharter(), words=2)
+    env, society = Stall(players=3), Society(Stall(players=3), Speech(words=2))
     states = rollout(env, "random", seed=2).states
     crowded = [len(set(at)) < 3 for at in np.asarray(states.at)]
     assert any(crowded)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
+from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS
 
 ROOT = Path(__file__).parent.parent
 FETCHED = re.compile(
@@ -72,7 +72,7 @@ def test_the_site_leads_to_every_world_charter_and_society(site):
     leads = set(re.findall(r'<a href="([^"#]+)" class="md-nav__link"', ego_origin))
     places = {f"worlds/{entry.family}/": entry.id for entry in WORLDS}
     places |= {f"societies/{entry.family}/": entry.id for entry in SOCIETIES}
-    places |= {f"charters/{entry.name}/": entry.name for entry in CHARTERS}
+    places |= {f"charters/{entry.name}/": entry.name for entry in ARTICLES}
     assert set(places) <= leads
     for place, name in places.items():
         title = re.search(r"<h1[^>]*>(.*?)<", (site / place / "index.html").read_text())

@@ -22,12 +22,14 @@ from sociarium import catalogue
 from sociarium.core import random
 from sociarium.core.events import table
 from sociarium.core.facets import ground_plan
+from tests.families import ARTICLES, charter_of
 
 STORED = Path(__file__).parent / "trajectories.json"
 STEPS, LOOKED_AT = 200, 50
+COINS, SAYS = sociarium.make("coins-v0"), {"speech": 2}  # words, where silence is like no charter
 NAMES = (
     *(entry.id for entry in (*catalogue.WORLDS, *catalogue.SOCIETIES)),
-    *(f"coins-v0+{charter.name}" for charter in catalogue.CHARTERS),
+    *(f"coins-v0+{charter_of(article, COINS, SAYS.get(article, 0))}" for article in ARTICLES),
 )
 
 

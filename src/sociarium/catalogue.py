@@ -1,12 +1,13 @@
-"""The catalogue: every world and every charter by name. Nothing is imported until asked for.
+"""The catalogue: every world and every article by name. Nothing is imported until asked for.
 
-A world under a charter is written `clean_up+contract?rounds=3`; both may have arguments.
+A world under a charter is written `clean_up+contract?rounds=3+speech?words=8`: the world, then the
+articles in their order; all may have arguments.
 """
 
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from sociarium.core.queries import read_query, write_query
 from sociarium.core.world_files import WORLD_FILES, read_world_file
 
 if TYPE_CHECKING:
-    from sociarium.charters.charter import Charter
+    from sociarium.charters.article import Article
     from sociarium.core.environment import Environment
 
 _FORMS = {  # of arguments: what they are, and how that is said
@@ -66,8 +67,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class CharterEntry:
-    """A charter's name, where it lives (`module:Class`), and its fixed arguments."""
+class ArticleEntry:
+    """An article's name, where it lives (`module:Class`), and its fixed arguments."""
 
     name: str
     where: str
@@ -75,7 +76,7 @@ class CharterEntry:
     paper: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
 
-    def load(self) -> "type[Charter[Any, Any]]":
+    def load(self) -> "type[Article[Any, Any]]":
         """The class behind the entry."""
         return _loaded(self.where)
 
@@ -130,7 +131,14 @@ def _mini_games() -> Iterator[Entry]:
             "loner",
             "on the code's own land",
         ),
-        ("exploration", "exploration", 8, "open?words=3", "random", "discover, talk and tie ties"),
+        (
+            "exploration",
+            "exploration",
+            8,
+            "open+speech?words=3",
+            "random",
+            "discover, talk and tie ties",
+        ),
     )
     for name, task, players, charter, social_policy, summary in games:
         yield replace(
@@ -292,44 +300,74 @@ DESCRIBED = {  # families of worlds that a file can describe: who reads it, as w
 _CHARTERS = "sociarium.charters"
 _DYNAMIC = "inequality,30:independent,60:overlapping"
 
-CHARTERS = (
-    CharterEntry("none", f"{_CHARTERS}.none:NoCharter", "everybody keeps what it earns"),
-    CharterEntry(
+ARTICLES = (
+    ArticleEntry("none", f"{_CHARTERS}.none:NoCharter", "everybody keeps what it earns"),
+    ArticleEntry(
         "structure",
         f"{_CHARTERS}.structure:Structure",
         "who shares points and sight with whom is given",
         _ADASOCIETY,
     ),
-    CharterEntry(
+    ArticleEntry(
         "schedule",
         f"{_CHARTERS}.structure:Structure",
         "given structures, one after the other",
         _ADASOCIETY,
         {"kind": _DYNAMIC},
     ),
-    CharterEntry(
+    ArticleEntry(
         "contract",
         f"{_CHARTERS}.contract:Contract",
         "before the work everybody joins a group, and groups share equally",
         _ADASOCIETY,
     ),
-    CharterEntry(
+    ArticleEntry(
         "negotiation",
         f"{_CHARTERS}.negotiation:Negotiation",
         "before the work pairs bargain over shares, and coalitions grow",
         _ADASOCIETY,
     ),
-    CharterEntry(
+    ArticleEntry(
         "open",
         f"{_CHARTERS}.open:Open",
         "ties and groups can be changed at every step",
         _ADASOCIETY,
     ),
-    CharterEntry(
+    ArticleEntry(
         "hierarchy",
         f"{_CHARTERS}.hierarchy:Hierarchy",
         "groups vote themselves into unions, and points flow through both",
     ),
+    ArticleEntry(
+        "speech", f"{_CHARTERS}.speech:Speech", "words and texts, to one player or to all"
+    ),
+    ArticleEntry(
+        "pacts", f"{_CHARTERS}.pacts:Pacts", "players draft clauses and bind themselves to them"
+    ),
+    ArticleEntry("law", f"{_CHARTERS}.law:Law", "clauses bind everybody from the start"),
+    ArticleEntry(
+        "sanction",
+        f"{_CHARTERS}.sanction:Sanction",
+        "players punish and reward one another at a cost",
+        "Fehr and Gächter, 2002",
+    ),
+    ArticleEntry(
+        "reputation",
+        f"{_CHARTERS}.reputation:Reputation",
+        "a public score of clauses kept and broken",
+        "Nowak and Sigmund, 1998",
+    ),
+    ArticleEntry(
+        "constitution",
+        f"{_CHARTERS}.constitution:Constitution",
+        "clauses are enacted and repealed by vote",
+    ),
+    ArticleEntry(
+        "visibility",
+        f"{_CHARTERS}.visibility:Visibility",
+        "names, a public ledger, totals only, or nobody knows who is who",
+    ),
+    ArticleEntry("norm", f"{_CHARTERS}.norm:Norm", "a posted sentence that nobody enforces"),
 )
 
 
@@ -338,18 +376,18 @@ def worlds() -> tuple[Entry, ...]:
     return (*WORLDS, *SOCIETIES, *extensions("worlds").values())
 
 
-def charters() -> tuple[CharterEntry, ...]:
-    """Every charter, those of other installed packages last."""
-    return (*CHARTERS, *extensions("charters").values())
+def articles() -> tuple[ArticleEntry, ...]:
+    """Every article, those of other installed packages last."""
+    return (*ARTICLES, *extensions("articles").values())
 
 
-def find_charter(name: str) -> CharterEntry:
-    """The entry of a charter."""
+def find_article(name: str) -> ArticleEntry:
+    """The entry of an article."""
     name, _ = _asked(name)
-    for entry in charters():
+    for entry in articles():
         if entry.name == name:
             return entry
-    raise UnknownName("charter", name, tuple(entry.name for entry in charters()))
+    raise UnknownName("article", name, tuple(entry.name for entry in articles()))
 
 
 def find(name: str) -> Entry:
@@ -440,23 +478,23 @@ def make(
 
 
 def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, Any]":
-    """A world under the charter that these words name; some arguments are the society's own."""
-    society, clause = (
-        _loaded(f"{_CHARTERS}.{where}") for where in ("society:Society", "clauses:Clause")
-    )
-    entry, (_, asked) = find_charter(charter), _asked(charter)
-    shared: dict[str, Any] = {"words": asked.pop("words", 0)}
-    shared["parallel_speech"] = bool(asked.pop("parallel_speech", False))
-    shared["drafts"] = asked.pop("drafts", 0)
-    fines = str(asked.pop("clauses", ""))
-    shared["clauses"] = tuple(clause.read(text) for text in fines.split(",") if text)
+    """A world under the charter that these words name."""
+    society = _loaded(f"{_CHARTERS}.society:Society")
+    return society(world, *(_article(name) for name in charter.split("+")))
+
+
+def _article(name: str) -> "Article[Any, Any]":
+    entry, (_, asked) = find_article(name), _asked(name)
     chosen = {**entry.arguments, **asked}
-    _check_arguments(f"charter {entry.name}", entry.load(), chosen)
-    return society(world, entry.load()(**chosen), **shared)
+    _check_arguments(f"article {entry.name}", entry.load(), chosen)
+    return entry.load().named(**chosen)
 
 
-def _check_arguments(what: str, maker: type, chosen: dict[str, Any]) -> None:
-    known = tuple(inspect.signature(maker).parameters)
+def _check_arguments(what: str, maker: Callable[..., Any], chosen: dict[str, Any]) -> None:
+    parameters = inspect.signature(maker).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    known = tuple(parameters)
     for argument in chosen:
         if argument not in known:
             raise UnknownName(f"argument of {what}", argument, known)

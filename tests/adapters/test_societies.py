@@ -46,7 +46,8 @@ def test_the_parallel_api_test_passes_on_a_society(contract, capsys):
 
 def in_group(state, group):
     """The same state with everybody in this group."""
-    return eqx.tree_at(lambda s: s.social.group, state, jnp.full_like(state.social.group, group))
+    groups = jnp.full_like(state.social["contract"].group, group)
+    return eqx.tree_at(lambda s: s.social["contract"].group, state, groups)
 
 
 @pytest.mark.parametrize("observe", [None, Codes, OneHot])

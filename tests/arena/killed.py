@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from sociarium.arena.match_folder import MatchFolder, Terms
-from sociarium.charters.none import NoCharter
+from sociarium.charters.pacts import Pacts
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from tests.arena.guests import Errand, Talker, Walker
 from tests.toys.meadow import Meadow
 
@@ -21,7 +22,7 @@ class LongDay(Meadow):
         return super().params(**{"horizon": 100_000, **changes})
 
 
-VILLAGE = Society(LongDay(players=4), NoCharter(), drafts=2)
+VILLAGE = Society(LongDay(players=4), Speech(), Pacts(drafts=2))
 
 
 def seats():

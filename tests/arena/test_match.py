@@ -18,8 +18,9 @@ from sociarium.arena.past import cut
 from sociarium.arena.replay import Replay
 from sociarium.arena.resuming import retrace
 from sociarium.arena.rollout import rollout
-from sociarium.charters.none import NoCharter
+from sociarium.charters.pacts import Pacts
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core.actions import find_action
 from sociarium.core.decision import Decision
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
@@ -41,7 +42,7 @@ from tests.toys.meadow import Meadow
 GUESTS = Path(__file__).parent / "guests.py"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MEADOW = Meadow(players=3)
-VILLAGE = Society(MEADOW, NoCharter(), drafts=2)
+VILLAGE = Society(MEADOW, Speech(), Pacts(drafts=2))
 
 
 def match(env=MEADOW, seats="random", steps=20, **terms):
@@ -121,7 +122,7 @@ def test_patches_are_applied_in_seat_order_and_recorded():
     assert [kept.page.texts[p.text] for p in first] == ["1, 1", "2, 1"]
     drafted = [p for p in kept.page.patches if isinstance(p, Draft)]
     assert [p.seat for p in drafted] == [0, 1]
-    pact = played.session.now.state.pact
+    pact = played.session.now.state.social["pacts"]
     assert pact.term.tolist() == [0, 0] and pact.voted_for[0].tolist() == [True, True, False]
 
 

@@ -17,7 +17,9 @@ from sociarium.arena.observers import (
 )
 from sociarium.arena.picture_observer import Rgb
 from sociarium.charters.open import Open
+from sociarium.charters.pacts import Pacts
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core.environment import View, compiled
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.views import pixels
@@ -204,8 +206,8 @@ def test_wrong_arguments_are_refused(meadow):
 
 @pytest.fixture(scope="module")
 def society():
-    """Two who can connect, so that each sees through the other's window, and speak."""
-    return Society(Meadow(players=2), Open(), words=2)
+    """Two who can connect, so that each sees through the other's window, speak and make pacts."""
+    return Society(Meadow(players=2), Open(), Speech(words=2), Pacts(drafts=1))
 
 
 TOLD = {

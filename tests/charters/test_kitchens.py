@@ -7,7 +7,7 @@ import sociarium
 from sociarium.core.events import counts
 from sociarium.envs.kitchens.overcooked import INTERACT, ITEMS
 
-LAW = "overcooked+none?clauses=served:-5"
+LAW = "overcooked+law?served=-5"
 WORK = {
     "supplier": ({"skill": "fill_pot"}, {"skill": "fetch", "thing": "an onion"}),
     "waiter": ({"skill": "serve"}, {"skill": "plate_soup"}, {"skill": "fetch", "thing": "a dish"}),
@@ -16,8 +16,8 @@ WORK = {
 
 def test_who_serves_is_tipped_by_the_others():
     env = sociarium.make(LAW, players=3)
-    (clause,) = env.clauses
-    assert clause.sentence == "Whoever served is tipped 5 each time, by the others in equal shares."
+    (law,) = env.charter.articles
+    assert law.clauses[0].sentence == "Whoever serves anything gets 5 from the others."
     world, params = env.world, env.params()
     state = env.reset(sociarium.key(0), params)
     (hatch,) = jnp.flatnonzero(jnp.asarray(world.station == 5))
@@ -31,9 +31,9 @@ def test_who_serves_is_tipped_by_the_others():
     act = jnp.array([0, INTERACT, 0])
     _, done = env.step(sociarium.key(1), state, act, params)
     assert done.raw.tolist() == [20, 20, 20] and done.reward.tolist() == [17.5, 25, 17.5]
-    tipped = done.events["tipped for served"]
+    tipped = done.events["earned by law 1"]
     assert tipped.mask.tolist() == [False, True, False] and tipped.value[1] == 5
-    (spec,) = (spec for spec in env.event_specs if spec.name == "tipped for served")
+    (spec,) = (spec for spec in env.event_specs if spec.name == "earned by law 1")
     assert counts(tipped, spec, 3).tolist() == [0, 1, 0]
 
 
@@ -74,7 +74,7 @@ def test_roles_are_agreed_by_speech_and_a_soup_is_served():
         heard.extend(message.text for message in percept.messages)
         return cook(lambda _: "waiter" if heard else "")(percept)
 
-    env = sociarium.make("overcooked+none")
+    env = sociarium.make("overcooked+speech")
     match = sociarium.Match(env, [asks, agrees], steps=60)
     match.run()
     assert heard == ["I bring onions. You plate and serve?"]

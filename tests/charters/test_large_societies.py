@@ -8,7 +8,7 @@ import pytest
 
 import sociarium
 from sociarium import catalogue
-from sociarium.charters.charter import CONTACTS
+from sociarium.charters.article import CONTACTS
 from sociarium.charters.hierarchy import Hierarchy
 from sociarium.charters.negotiation import Negotiation
 from sociarium.charters.society import Society
@@ -16,9 +16,11 @@ from sociarium.core.actions import action_names
 from sociarium.core.errors import BadArgument
 from sociarium.core.specs import ANONYMOUS
 from sociarium.mechanics.social import NOBODY
+from tests.charters.sharing import circumstances
 
 MANY = 10_007  # a prime, so that an axis of this length is one of players
 SMALL_ENOUGH = ("none", "contract", "open")
+REST = "speech?words=2+pacts?drafts=2+law?picked wood=1"  # which do with any number of players
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def shapes(jaxpr):
 
 @pytest.mark.parametrize("charter", SMALL_ENOUGH)
 def test_no_array_has_two_axes_of_players(land, charter):
-    society = catalogue._society(land, f"{charter}?words=2&drafts=2&clauses=picked wood:1")
+    society = catalogue._society(land, f"{charter}+{REST}")
     params = society.params()
     key = sociarium.key(0)
     state = jax.eval_shape(society.reset, key, params)
@@ -71,7 +73,7 @@ def test_charters_that_name_everybody_refuse_and_say_which_do_not(crowd, charter
 
 
 def test_what_other_packages_bring_refuses_too_unless_it_says_that_it_need_not(crowd):
-    class Own(type(catalogue.find_charter("none").load()())):
+    class Own(type(catalogue.find_article("none").load()())):
         suits_large = False
 
     with pytest.raises(BadArgument, match="256"):
@@ -80,7 +82,7 @@ def test_what_other_packages_bring_refuses_too_unless_it_says_that_it_need_not(c
 
 @pytest.mark.parametrize("charter", ["contract", "open"])
 def test_a_society_of_300_takes_a_step_and_is_told_of_its_contacts(crowd, charter):
-    society = catalogue._society(crowd, f"{charter}?words=2")
+    society = catalogue._society(crowd, f"{charter}+speech?words=2")
     params = society.params()
     state = jax.jit(society.reset)(sociarium.key(0), params)
     stay = jnp.zeros(300, jnp.int32)
@@ -88,7 +90,7 @@ def test_a_society_of_300_takes_a_step_and_is_told_of_its_contacts(crowd, charte
     told = jax.jit(society.observe)(state, params).social
     assert told.ties.shape[:2] == (300, len(society.charter.contacts))
     assert np.isfinite(np.asarray(transition.reward)).all()
-    whom = np.asarray(society.charter.whom(state.social))
+    whom = np.asarray(circumstances(society, near=state.near, states=state.social).whom)
     assert whom.shape == (300, len(society.charter.contacts)) and (whom != NOBODY).any()
     assert "say 1 to near player 0" in action_names(society.actions)
     assert society.charter.nearby == CONTACTS
@@ -121,7 +123,7 @@ def test_a_lookout_is_told_by_its_seat_in_the_largest_named_society():
     state = jax.tree.map(lambda x: jnp.asarray(np.zeros(x.shape, x.dtype)), blank)
     sight = np.zeros((256, 256), bool)
     sight[[0, 255, 254], [255, 0, 0]] = True
-    state = eqx.tree_at(lambda s: s.social.sight, state, jnp.asarray(sight))
+    state = eqx.tree_at(lambda s: s.social["negotiation"].sight, state, jnp.asarray(sight))
     shared_view = np.asarray(
         jax.jit(lambda state: society.observe(state, params).social.shared_view)(state)
     )
@@ -133,6 +135,7 @@ def test_hierarchies_with_more_groups_than_codes_are_refused():
     with pytest.raises(BadArgument, match="256 players in groups of 1 make 256"):
         Society(world, Hierarchy(size=1))
     society = Society(world, Hierarchy(size=2))
-    state = society.charter.begin(sociarium.key(0), None, society.params().charter)
-    told = np.asarray(society.charter.tell(state, society.params().charter).ties)[0]
+    params, now = society.params().charter, circumstances(society)
+    state = society.charter.begin(sociarium.key(0), now, params)
+    told = np.asarray(society.charter.tell(state, now, params).ties)[0]
     assert told[:, 0].tolist() == (np.arange(256) // 2 + 1).tolist()

@@ -9,23 +9,24 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.charters.charter import NONE
+from sociarium.charters.article import NONE
 from sociarium.charters.negotiation import WHOLE, Negotiation, united
 from sociarium.charters.society import Society
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
-from tests.charters.sharing import shared
+from tests.charters.sharing import circumstances, proceedings, shared
 
 WORLD = sociarium.make("clean_up-v0", players=4)
 SOCIETY = Society(WORLD, Negotiation(steps=6, sight=True, bans=("zapped", "ate"), fine=3.0))
-CHARTER, PARAMS = SOCIETY.charter, SOCIETY.params()
-ACT = jax.jit(lambda key, state, deeds: CHARTER.act(key, state, deeds, PARAMS.charter))
+(CHARTER,), PARAMS = SOCIETY.charter.articles, SOCIETY.params()
+NUMBERS, START = PARAMS.charter["negotiation"], circumstances(SOCIETY)
+ACT = jax.jit(lambda key, state, deeds: CHARTER.act(key, state, deeds, START, NUMBERS))
 ACTION = {action.name: number for number, action in enumerate(CHARTER.actions)}
 
 
 def begin():
-    return CHARTER.begin(sociarium.key(0), None, PARAMS.charter)
+    return CHARTER.begin(sociarium.key(0), START, NUMBERS)
 
 
 def act(state, deeds, seed=0):
@@ -35,7 +36,7 @@ def act(state, deeds, seed=0):
 
 
 def legal(state, seat):
-    may = np.asarray(CHARTER.legal(state, PARAMS.charter))[seat]
+    may = np.asarray(CHARTER.legal(state, START, NUMBERS))[seat]
     return {name for name, number in ACTION.items() if may[number]}
 
 
@@ -76,11 +77,13 @@ def test_c1_the_world_stands_still_for_exactly_as_many_steps_as_named():
 
 def test_c1_sessions_lapse_when_negotiating_is_over_and_coalitions_stay():
     state = bargaining()
-    state = eqx.tree_at(lambda s: (s.clock, s.coalition), state, (jnp.int32(5), jnp.full(4, 0)))
-    state = CHARTER.turn(None, state, jnp.bool_(False), None, PARAMS.charter)
+    state = eqx.tree_at(lambda s: s.coalition, state, jnp.full(4, 0))
+    before, over = circumstances(SOCIETY, stood=5), circumstances(SOCIETY, stood=6)
+    assert (CHARTER.turn(None, state, before, NUMBERS).partner != NOBODY).any()
+    state = CHARTER.turn(None, state, over, NUMBERS)
     assert (state.partner == NOBODY).all() and not state.speaks.any()
     assert (state.coalition == 0).all()
-    assert not CHARTER.legal(state, PARAMS.charter).any()
+    assert not CHARTER.legal(state, over, NUMBERS).any()
 
 
 def test_c2_two_who_ask_each_other_begin_to_bargain():
@@ -210,7 +213,7 @@ def test_c4_agreements_of_one_step_count_in_any_order():
 def test_c5_coalitions_split_by_shares_and_who_is_in_none_keeps_its_own():
     state, _ = act(bargaining(), ["propose 0.7", None, None, None])
     state, _ = act(state, [None, "accept", None, None])
-    left = shared(CHARTER, [10, 0, 4, 0], state, PARAMS.charter)
+    left = shared(CHARTER, [10, 0, 4, 0], state, START, NUMBERS)
     np.testing.assert_allclose(left, [7, 3, 4, 0], atol=1e-4)
 
 
@@ -219,7 +222,7 @@ def test_c6_a_yes_to_sight_makes_both_show_what_they_see():
     state, _ = act(state, ["accept", None, None, None])
     assert np.argwhere(np.asarray(state.sight)).tolist() == [[0, 2], [2, 0]]
     assert (state.coalition == NOBODY).all()
-    assert CHARTER.shows(state, PARAMS.charter)[:, 0].tolist() == [2, NOBODY, 0, NOBODY]
+    assert CHARTER.shows(state, START, NUMBERS)[:, 0].tolist() == [2, NOBODY, 0, NOBODY]
 
 
 def test_c6_a_ban_binds_who_said_yes_and_costs_for_each_breach():
@@ -234,7 +237,7 @@ def test_c6_a_ban_binds_who_said_yes_and_costs_for_each_breach():
     )[1].events
     ate["ate"] = eqx.tree_at(lambda e: e.mask, ate["ate"], jnp.array([True, True, False, False]))
     before = Parts.of(jnp.array([1.0, 1.0, 0.0, 0.0]))
-    left = CHARTER.adjust(before, ate, state, PARAMS.charter)
+    left, _, _ = CHARTER.adjust(before, state, proceedings(SOCIETY, ate), NUMBERS)
     np.testing.assert_allclose(left.points(), [-2, 2, 1, 1])
 
 

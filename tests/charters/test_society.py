@@ -10,29 +10,30 @@ import pytest
 
 import sociarium
 from sociarium import catalogue
-from sociarium.charters.clauses import Clause
 from sociarium.charters.contract import Contract
+from sociarium.charters.law import Law
 from sociarium.charters.none import NoCharter
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core.actions import action_names, find_action
 from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.specs import seat_planes
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
-from tests.families import FAMILIES, WORLDS, in_ci
+from tests.charters.sharing import proceedings
+from tests.families import ARTICLES, FAMILIES, WORLDS, charter_of, in_ci
 from tests.toys.meadow import Meadow
 
-CHARTERS = tuple(entry.name for entry in catalogue.CHARTERS)
 EAGER = {"jit equals eager"}  # tried in tests/test_contract.py
 
 
-@pytest.mark.parametrize("charter", in_ci(CHARTERS, ["negotiation", "open"]))
+@pytest.mark.parametrize("charter", in_ci(ARTICLES, ["negotiation", "open"]))
 def test_every_world_has_its_shapes_under_every_charter(charter):
     for name in FAMILIES:
         world = sociarium.make(name)
-        society = catalogue._society(world, f"{charter}?words=2")
+        society = catalogue._society(world, charter_of(charter, world, words=2))
         params = society.params()
         state = jax.eval_shape(society.reset, sociarium.key(0), params)
         actions = jax.ShapeDtypeStruct((society.players,), jnp.int32)
@@ -46,9 +47,10 @@ def test_every_world_has_its_shapes_under_every_charter(charter):
         )
 
 
-@pytest.mark.parametrize("charter", CHARTERS)
+@pytest.mark.parametrize("charter", ARTICLES)
 def test_a_small_world_keeps_the_contract_under_every_charter(charter):
-    sociarium.check(sociarium.make("coins-v0", charter=charter), skip=EAGER)
+    world = sociarium.make("coins-v0")
+    sociarium.check(sociarium.make("coins-v0", charter=charter_of(charter, world)), skip=EAGER)
 
 
 @pytest.mark.parametrize("charter", ["contract", "open"])
@@ -57,13 +59,14 @@ def test_the_frontier_keeps_the_contract_under_a_charter(charter):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("world", "charter"), [*itertools.product(WORLDS, CHARTERS)])
+@pytest.mark.parametrize(("world", "charter"), [*itertools.product(WORLDS, ARTICLES)])
 def test_every_world_keeps_the_contract_under_every_charter(world, charter):
-    sociarium.check(sociarium.make(world, charter=f"{charter}?words=2"), skip=EAGER)
+    charter = charter_of(charter, sociarium.make(world), words=2)
+    sociarium.check(sociarium.make(world, charter=charter), skip=EAGER)
 
 
 def test_a_world_from_elsewhere_can_be_put_under_a_charter():
-    sociarium.check(Society(Meadow(), Contract(rounds=1), words=2), skip=EAGER)
+    sociarium.check(Society(Meadow(), Contract(rounds=1), Speech(words=2)), skip=EAGER)
 
 
 @pytest.mark.parametrize("name", ["coins-v0", "frontier_easy-v0"])
@@ -87,9 +90,9 @@ def test_without_a_charter_a_society_plays_as_its_world_does(name):
 
 
 def test_a_society_is_asked_for_by_name_with_arguments_for_both():
-    society = sociarium.make("harvest_open?map_seed=7+contract?rounds=2&words=4", players=3)
-    assert society.id == "harvest_open-v0?map_seed=7+contract?rounds=2&words=4"
-    assert int(society.params().charter.deliberation) == 6
+    society = sociarium.make("harvest_open?map_seed=7+contract?rounds=2+speech?words=4", players=3)
+    assert society.id == "harvest_open-v0?map_seed=7+contract?rounds=2+speech?words=4"
+    assert int(society.params().charter["contract"].deliberation) == 6
     assert {"say 3 to all", "join group 2"} <= set(action_names(society.actions))
     again = sociarium.make(society.id, players=3)
     assert again.actions == society.actions
@@ -98,7 +101,10 @@ def test_a_society_is_asked_for_by_name_with_arguments_for_both():
 def test_numbers_of_world_and_charter_are_changed_by_name():
     society = sociarium.make("clean_up+contract")
     params = society.params(deliberation=3, waste_chance=0.25)
-    assert int(params.charter.deliberation) == 3 and float(params.world.waste_chance) == 0.25
+    assert int(params.charter["contract"].deliberation) == 3
+    assert float(params.world.waste_chance) == 0.25
+    params = society.params(**{"contract.deliberation": 4})
+    assert int(params.charter["contract"].deliberation) == 4
     with pytest.raises(UnknownName, match="deliberation"):
         society.params(deliberations=3)
 
@@ -124,7 +130,7 @@ def heard(society, params, actions):
 
 
 def test_words_reach_whom_they_are_said_to_in_the_next_view_and_are_gone_then():
-    society = sociarium.make("coins+none?words=3", players=3)
+    society = sociarium.make("coins+speech?words=3", players=3)
     params = society.params()
     said, transition, after = heard(society, params, ["say 2 to seat 1", "say 0 to all", "stay"])
     assert said.tolist() == [[0, 1, 0], [3, 0, 0], [0, 1, 0]]
@@ -165,16 +171,16 @@ def test_no_two_contacts_have_the_same_seat_however_many_there_are():
 
 
 def test_nobody_speaks_to_itself():
-    society = sociarium.make("coins+none?words=3", players=3)
+    society = sociarium.make("coins+speech?words=3", players=3)
     legal = society.legal(society.reset(sociarium.key(0), society.params()), society.params())
     for seat in range(3):
         assert not legal[seat, find_action(society.actions, f"say 0 to seat {seat}")]
         assert legal[seat, find_action(society.actions, "say 0 to all")]
 
 
-def test_speech_costs_the_action_unless_it_is_parallel():
-    quiet = sociarium.make("coins+none?words=3", players=3)
-    talking = sociarium.make("coins+none?words=3&parallel_speech=1", players=3)
+def test_speech_costs_the_action_unless_it_is_free():
+    quiet = sociarium.make("coins+speech?words=3", players=3)
+    talking = sociarium.make("coins+speech?words=3&free=1", players=3)
     for society, names, steps in (
         (quiet, ["say 1 to all", "stay", "stay"], False),
         (talking, ["turn left, say 1 to all", "stay", "stay"], True),
@@ -187,30 +193,63 @@ def test_speech_costs_the_action_unless_it_is_parallel():
         assert turned == [steps, False, False]
 
 
-def test_a_clause_fines_who_does_it_and_pays_the_others():
-    society = Society(
-        sociarium.make("coins-v0", players=3), NoCharter(), clauses=(Clause("took_own", 2.0),)
-    )
-    (clause,) = society.clauses
-    state = society.world.reset(sociarium.key(0), society.params().world)
+def test_a_law_fines_who_does_it_and_pays_the_others():
+    society = Society(sociarium.make("coins-v0", players=3), Law(took_own=2.0))
+    (law,), params = society.charter.articles, society.params()
+    state = society.reset(sociarium.key(0), params)
     _, transition = society.world.step(
-        sociarium.key(0), state, jnp.zeros(3, jnp.int32), society.params().world
+        sociarium.key(0), state.world, jnp.zeros(3, jnp.int32), params.world
     )
     ate = eqx.tree_at(
         lambda e: e.mask, transition.events["took_own"], jnp.array([True, False, False])
     )
-    left, fined = clause.enforced(Parts.of(jnp.array([1.0, 0.0, 0.0])), {"took_own": ate})
+    step = proceedings(society, {"took_own": ate})
+    before = Parts.of(jnp.array([1.0, 0.0, 0.0]))
+    left, _, events = law.adjust(before, state.social["law"], step, params.charter["law"])
     np.testing.assert_allclose(left.points(), [-1, 1, 1])
-    assert fined.mask.tolist() == [True, False, False]
+    assert events["broke law 1"].mask.tolist() == [True, False, False]
     sociarium.check(society, skip=EAGER)
 
 
-def test_clauses_name_events_and_their_kinds():
-    world = sociarium.make("frontier_easy-v0")
-    assert Clause("picked wood", 1.0).around(world).name == "fined for picked wood"
+def test_laws_name_events_and_their_kinds():
+    society = sociarium.make("frontier_easy+law?picked wood=1")
+    assert [one.conduct.name for one in society.charter.articles[0].clauses] == ["picked wood"]
     with pytest.raises(UnknownName, match="wood"):
-        Clause("picked gold", 1.0).around(world)
+        sociarium.make("frontier_easy+law?picked gold=1")
     with pytest.raises(UnknownName, match="picked"):
-        sociarium.make("frontier_easy+none?clauses=piked:2")
-    with pytest.raises(BadArgument, match="EVENT:FINE"):
-        Clause.read("picked")
+        sociarium.make("frontier_easy+law?piked=2")
+    with pytest.raises(BadArgument, match=r"law\?zapped=2"):
+        sociarium.make("frontier_easy+law?picked=wood")
+
+
+def test_every_article_of_a_charter_has_a_name_state_and_numbers_of_its_own():
+    society = sociarium.make("coins+contract?rounds=1+speech?words=2+pacts?drafts=2+law?took_own=2")
+    names = ["contract", "speech", "pacts", "law"]
+    assert [article.name for article in society.charter.articles] == names
+    params = society.params()
+    state = jax.eval_shape(society.reset, sociarium.key(0), params)
+    assert set(state.social) == set(params.charter) == set(names)
+    sociarium.check(society, skip=EAGER)
+
+
+def test_no_two_articles_claim_the_same_thing():
+    with pytest.raises(BadArgument, match="shares"):
+        sociarium.make("coins+contract+open")
+    with pytest.raises(BadArgument, match="name"):
+        sociarium.make("coins+speech+speech?words=2")
+
+
+def test_speech_that_costs_nothing_comes_last():
+    with pytest.raises(BadArgument, match="last"):
+        sociarium.make("coins+speech?words=2&free=1+pacts")
+    sociarium.make("coins+pacts+speech?words=2&free=1")
+
+
+def test_an_article_adds_nothing_to_the_draws_of_another():
+    alone, together = (sociarium.make(f"coins+{name}") for name in ("contract", "contract+pacts"))
+    for seed in range(5):
+        orders = [
+            compiled(env, "reset")(sociarium.key(seed), env.params()).social["contract"].order
+            for env in (alone, together)
+        ]
+        np.testing.assert_array_equal(*orders)

@@ -21,7 +21,8 @@ def society(kind, players=8):
 
 def groups_of(kind, players=8):
     """The members of each group, and their weights."""
-    of, weight = society(kind, players).charter.of[0], society(kind, players).charter.weight[0]
+    (rules,) = society(kind, players).charter.articles
+    of, weight = rules.of[0], rules.weight[0]
     found = {}
     for seat, slot in np.argwhere(of != NOBODY):
         found.setdefault(int(of[seat, slot]), {})[int(seat)] = int(weight[seat, slot])
@@ -29,10 +30,11 @@ def groups_of(kind, players=8):
 
 
 def shared(kind, points):
-    charter = society(kind, len(points)).charter
+    env = society(kind, len(points))
+    charter, now = env.charter, sharing.circumstances(env)
     params = charter.defaults()
-    state = charter.begin(sociarium.key(0), None, params)
-    return sharing.shared(charter, points, state, params)
+    state = charter.begin(sociarium.key(0), now, params)
+    return sharing.shared(charter, points, state, now, params)
 
 
 def test_c1_the_groups_are_those_of_the_paper_for_eight_players():
@@ -74,7 +76,7 @@ def test_c2_points_are_pooled_in_equal_parts_and_paid_out():
 
 
 def test_c3_sight_has_the_edges_of_the_paper():
-    edges = {kind: int(society(kind).charter.sight[0].sum()) for kind in KINDS}
+    edges = {kind: int(society(kind).charter.articles[0].sight[0].sum()) for kind in KINDS}
     assert edges == {
         "isolation": 0,
         "connection": 40,
@@ -89,7 +91,7 @@ def test_c3_sharing_sight_shows_exactly_the_others_window():
     params = env.params()
     state = jax.jit(env.reset)(sociarium.key(0), params)
     view = jax.jit(env.observe)(state, params)
-    sight, seen = env.charter.sight[0], view.social
+    sight, seen = env.charter.articles[0].sight[0], view.social
     for player in range(6):
         (sources,) = np.nonzero(sight[:, player])
         assert seen.shared_view[player, : len(sources)].tolist() == (sources + 1).tolist()
@@ -125,7 +127,8 @@ def test_c4_a_schedule_changes_on_its_steps_after_the_points_were_shared():
     params, step = env.params(), jax.jit(env.step)
     state = compiled(env, "reset")(sociarium.key(0), params)
     for clock in range(4):
-        given = sharing.shared(env.charter, [8, 0, 0, 0], state.social, params.charter)
+        now = sharing.circumstances(env, state.clock)
+        given = sharing.shared(env.charter, [8, 0, 0, 0], state.social, now, params.charter)
         assert given == ([8, 0, 0, 0] if clock < 3 else [4, 0, 4, 0])
         told = int(compiled(env, "observe")(state, params).social.own[0, 0])
         assert told == (clock >= 3)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from sociarium.arena.seating import demonstration
-from sociarium.catalogue import CHARTERS, SOCIETIES, WORLDS
+from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS
 from sociarium.cli.bench import BenchCommand
 from sociarium.cli.check import Check
 from sociarium.cli.doctor import Doctor
@@ -30,7 +30,7 @@ def test_list_names_every_world(capsys):
     List().run()
     page = capsys.readouterr().out
     assert all(entry.id in page for entry in (*WORLDS, *SOCIETIES))
-    assert all(charter.name in page for charter in CHARTERS)
+    assert all(article.name in page for article in ARTICLES)
 
 
 def test_info_shows_rules_and_parameters(capsys):

@@ -72,7 +72,7 @@ def made(monkeypatch, tmp_path):
     checked = catalogue._check_arguments
 
     def noted(what, maker, arguments):
-        (charters if what.startswith("charter ") else worlds).append(arguments)
+        (charters if what.startswith("article ") else worlds).append(arguments)
         checked(what, maker, arguments)
 
     def begin(*_, **__):
@@ -156,7 +156,7 @@ def test_figures_of_two_maps_are_kept_in_two_files(monkeypatch, tmp_path):
         card.CardCommand, "_row", lambda self, _: {"env": catalogue.full_name(self.world)}
     )
     monkeypatch.setattr(card.cards, "markdown", str)
-    names = "harvest_open", "harvest_open?map_seed=7", "harvest_open?map_seed=7+open?words=2"
+    names = "harvest_open", "harvest_open?map_seed=7", "harvest_open?map_seed=7+open+speech?words=2"
     for number, name in enumerate(names):
         Dilemma(name, out=tmp_path / "dilemmas").run()
         CardCommand(name, out=tmp_path / "cards").run()

@@ -19,8 +19,9 @@ from sociarium.arena.match import Match
 from sociarium.arena.match_folder import read_record
 from sociarium.arena.percepts import Onlooker
 from sociarium.arena.replay import Replay
-from sociarium.charters.none import NoCharter
+from sociarium.charters.pacts import Pacts
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.cli.main import main
 from sociarium.cli.play import compile_step, people_seated, play, warnings_given_to
 from sociarium.cli.play_app import on_terminal
@@ -38,7 +39,7 @@ from tests.toys.meadow import Meadow
 from tests.toys.plaza import Plaza
 from tests.toys.stall import PLACES, Stall
 
-VILLAGE = Society(Meadow(players=3), NoCharter(), drafts=2)
+VILLAGE = Society(Meadow(players=3), Speech(), Pacts(drafts=2))
 SIZES = [(80, 24), (100, 30), (40, 15)]
 UP, LEFT, ESCAPE, ENTER, CTRL_C = "\x1b[A", "\x1b[D", "\x1b", "\r", "\x03"
 

@@ -43,7 +43,10 @@ def test_a_society_has_the_facets_of_its_world_read_from_its_own_state():
     world, society = sociarium.make("clean_up"), sociarium.make("clean_up+contract")
     *kinds, own = [type(facet) for facet in society.facets]
     assert kinds == [type(facet) for facet in world.facets] == [Board, Cooperation, Bench]
-    assert own is Writing and society.facet(Writing).kinds == ("say",)
+    assert own is Writing and society.facet(Writing).kinds == ()
+    spoken = sociarium.make("clean_up+contract+speech+pacts?drafts=3").facet(Writing)
+    assert spoken.kinds == ("say", "draft", "sign") and spoken.clauses == 3
+    assert {"ate", "zapped"} <= set(spoken.terms)
     state = compiled(society, "reset")(sociarium.key(0), society.params())
     cells, _ = society.facet(Board).poses(state)
     assert cells.tolist() == state.world.body.tolist()
@@ -77,7 +80,7 @@ def test_environments_made_alike_are_equal_and_share_programs():
     one, same, other = Meadow(players=2), Meadow(2), Meadow(players=4)
     assert one == same and hash(one) == hash(same) and one != other and one != Stall(players=2)
     assert compiled(one, "reset") is compiled(same, "reset") is not compiled(other, "reset")
-    names = ("clean_up", "clean_up+contract?rounds=3", "frontier_easy", "coins+open?words=2")
+    names = ("clean_up", "clean_up+contract?rounds=3", "frontier_easy", "coins+open+speech?words=2")
     for name in names:
         assert sociarium.make(name) == sociarium.make(name)
     assert sociarium.make("clean_up+contract?rounds=3") != sociarium.make("clean_up+contract")
@@ -104,7 +107,7 @@ def test_actions_are_found_by_name_object_and_direction():
 
 
 def test_every_action_of_every_world_and_charter_says_what_it_does():
-    charters = ("contract", "negotiation", "open?words=2&drafts=1", "hierarchy")
+    charters = ("contract", "negotiation", "open+speech?words=2+pacts?drafts=1", "hierarchy")
     for env in (*map(sociarium.make, ("clean_up", "frontier_survival", "pd_arena")),):
         assert all(action.sentence for action in env.actions)
     for charter in charters:
@@ -115,8 +118,11 @@ def test_numbers_are_read_and_changed_by_name_in_the_world_first():
     society = sociarium.make("coins+negotiation")
     params = society.params(horizon=9, fine=2.0)
     assert int(parameter(params, "horizon")) == 9 == int(params.world.horizon)
-    assert float(params.charter.fine) == 2 and parameter(params, "fine").dtype == jnp.float32
-    assert {"horizon", "fine", "deliberation"} <= set(parameter_names(params))
+    fine = params.charter["negotiation"].fine
+    assert float(fine) == 2 and parameter(params, "fine").dtype == jnp.float32
+    assert float(parameter(params, "negotiation.fine")) == 2
+    names = {"horizon", "negotiation.fine", "negotiation.deliberation"}
+    assert names <= set(parameter_names(params))
     again = replace_parameters(params, deliberation=3)
     assert int(society.horizon(again)) == 9 + 3
     with pytest.raises(UnknownName, match="horizn"):

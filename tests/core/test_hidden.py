@@ -149,7 +149,8 @@ def test_whoever_records_it_finds_what_is_revealed_through_any_wrapper():
     society = Society(stall, Contract(rounds=1))
     society.id = "stall-v0+contract?rounds=1"
     told = reveal(society)
-    assert isinstance(told, Society) and told.id == society.id and told.charter == society.charter
+    assert isinstance(told, Society) and told.id == society.id
+    assert told.charter.articles == society.charter.articles
     assert Revealed(stall).id == stall.id and Revealed(stall).revealed == ("brewing",)
     for env in (Revealed(stall), reveal(stall), told, Trials(Revealed(stall), 2)):
         assert revealed_names(env) == ("brewing",)

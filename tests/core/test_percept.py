@@ -98,6 +98,7 @@ def drawn_view(spec, rng):
             one_player(whose),
             one_player(rng.integers(-3, 4, (len(whose), 3), np.int16)),
             one_player(cells(len(whose))),
+            one_player(numbers(spec.social.numbers)),
         )
     own, shared = numbers(spec.own), numbers(spec.shared)
     view = View(one_player(cells()), one_player(own), one_player(shared), social)
@@ -122,6 +123,7 @@ def filled(env, rng, **more):
         "events": rows,
         "messages": [builder.heard(2, 1, -1, "hallo,\n\tall"), builder.heard(2, 1, 0, "you")],
         "chosen": [builder.choice(1, "stay"), builder.choice(1, None, "go_to", {"place": (1, 2)})],
+        "law": ("Whoever zaps somebody pays 5 to its victim.",),
         "cell": 1,
         "heading": 2,
         "score": 0.1,
@@ -186,6 +188,7 @@ def highest(spec, view, number, at):
         lambda: social.seats,
         lambda: 3,
         lambda: len(spec.planes[at[1]].codes) - 1,
+        lambda: social.numbers[at[0]].high,
     ]
     assert len(jax.tree.leaves(view)) == len(kinds)
     return kinds[number]()

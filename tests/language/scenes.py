@@ -5,6 +5,7 @@ a phrase writes them anew and reads them again.
 """
 
 from pathlib import Path
+from types import MappingProxyType
 
 import jax
 import numpy as np
@@ -12,11 +13,13 @@ import numpy as np
 import sociarium
 from sociarium.core.environment import Social, View
 from sociarium.core.events import Row
+from sociarium.core.patches import Draft
 from sociarium.core.percept import KnownMap, Meeting, Player, SkillOffer
 from sociarium.core.percept_builder import PerceptBuilder
 from sociarium.core.specs import OCCUPANTS
 from sociarium.language.prompts import PromptWriter
 from sociarium.language.renderings import STYLES
+from tests.charters.sharing import circumstances
 from tests.core.test_percept import one_player
 from tests.toys.meadow import Meadow
 from tests.toys.stall import Stall
@@ -72,8 +75,8 @@ def percept(
     return builder.build(seat, step, view, legal, messages=messages, **told)
 
 
-def _social(spec, own, ties):
-    """What a society tells: codes about oneself by name, and about each contact."""
+def _social(spec, own, ties, numbers=MappingProxyType({})):
+    """What a society tells: codes about oneself by name, about each contact, and numbers."""
     social = spec.social
     mine = [plane.codes.index(own.get(plane.name, plane.codes[0])) for plane in social.own]
     others = np.zeros((social.contacts, len(social.ties)), np.uint8)
@@ -88,6 +91,7 @@ def _social(spec, own, ties):
         one_player(np.zeros(shown, np.int32)),
         one_player(np.zeros((shown, 3), np.int16)),
         one_player(np.zeros((shown, planes, rows, cols), np.uint8)),
+        one_player(np.array([numbers.get(one.name, 0) for one in social.numbers], np.int16)),
     )
 
 
@@ -235,7 +239,7 @@ def frontier_contract():
 
 
 def negotiation():
-    env = sociarium.make("coins+negotiation")
+    env = sociarium.make("coins+negotiation+speech")
     offers = next(one for one in env.view_spec.social.own if one.name == "offer").codes
     about = {"Ana": {"may be asked": "yes", "bargains with me": "yes"}, "Bo": {"who": "myself"}}
     mine = {"stage": "negotiating", "word": "mine", "offer": offers[1]}
@@ -246,10 +250,15 @@ def negotiation():
 
 def pacts():
     """Clauses that players drafted, and one that stands from the start."""
-    env = sociarium.make("clean_up?players=3+none?drafts=2&clauses=zapped:2")
+    env = sociarium.make("clean_up?players=3+speech+pacts?drafts=2+law?zapped=2")
     terms = next(one for one in env.view_spec.social.own if one.name == "clause 0").codes
     mine = {"clause 0": terms[1], "bound by clause 0": "yes"}
-    return env, percept(env, at={env.view_spec.ego_origin: (1, 0)}, social=(mine, _contacts(env)))
+    fines = {"fine of clause 0": 150, "fine of law 1": 200}
+    social, numbers = (mine, _contacts(env), fines), env.params().charter
+    states = env.charter.begin(sociarium.key(0), circumstances(env), numbers)
+    states = env.charter.write(states, Draft(step=3, seat=1, what=terms[1], fine=1.5))
+    law = env.charter.law(states, numbers)
+    return env, percept(env, at={env.view_spec.ego_origin: (1, 0)}, social=social, law=law)
 
 
 def overcooked():

@@ -28,7 +28,7 @@ from tests.language import scenes
 from tests.toys.stall import Stall
 
 every_scene = pytest.mark.parametrize("name", scenes.SCENES)
-WORLDS = ("coins", "clean_up+contract?drafts=2", "contract_easy", "harvest_open+open")
+WORLDS = ("coins", "clean_up+contract+speech+pacts?drafts=2", "contract_easy", "harvest_open+open")
 
 
 @every_scene
@@ -94,7 +94,7 @@ def declared_words(env, seen):
         planes = (*spec.social.own, *spec.social.ties)
         told += [code for plane in planes for code in (plane.name, *plane.codes)]
     told += [json.dumps(seen.as_dict()).replace("\\n", " ")]
-    told += [text for facet in env.facets for text in getattr(facet, "law", ())]
+    told += env.sheet.law
     told += [text for facet in env.facets for text in getattr(facet, "terms", ())]
     told += [text for facet in env.facets for text in getattr(facet, "regions", ())]
     told += ["north east south west ahead right behind left row col steps"]

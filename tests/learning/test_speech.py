@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core import random
 from sociarium.learning import preferences
 from sociarium.learning.ppo import PpoConfig, PpoTrainer
@@ -36,10 +36,10 @@ def trained(words, updates):
 
     Success is the share of rounds of the last update that ended with the right lamp.
     """
-    env = Society(Beacon(LAMPS), NoCharter(), words=words, parallel_speech=True)
+    env = Society(Beacon(LAMPS), Speech(words, free=True))
     config = PpoConfig(**NUMBERS, updates=updates, network=NetworkConfig(shared=False))
     trainer, wish = PpoTrainer(env, config), preferences.parse("selfish", env.players)
-    learner = jax.jit(trainer.begin)(random.key(0), config, wish)
+    learner = jax.jit(trainer.begin)(random.key(1), config, wish)
     update = jax.jit(trainer.update)
     for _ in range(updates):
         learner, report = update(learner, config, wish)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sociarium.charters.clauses import settled
 from sociarium.core.errors import BadArgument
 from sociarium.mechanics import contacts, social
 from sociarium.mechanics.parts import MOST_MEMBERS, PARTS, Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
+from sociarium.mechanics.transfers import among_others, owed
 from tests.mechanics.test_parts import numbers, parts
 
 
@@ -195,7 +195,7 @@ def test_nothing_is_lost_and_both_bodies_do_as_whole_numbers_do(structure):
 
 
 shown_by = jax.jit(social.shown_by, static_argnums=(1, 2))
-fined = jax.jit(settled)
+fined = jax.jit(lambda parts, times, fine: among_others(parts, owed(times, fine)))
 
 
 @settings(max_examples=30, deadline=None)

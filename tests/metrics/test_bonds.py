@@ -180,11 +180,11 @@ def test_the_ratio_of_shares():
 def test_a_society_that_was_played_is_measured():
     env = sociarium.make("coins", players=2, charter="contract?rounds=2&groups=1")
     params, state = env.params(), env.reset(sociarium.key(0), env.params())
-    history, joined = [env.charter.bonds(state.social, params.charter)], [0]
+    history, joined = [env.scene(state, params).bonds], [0]
     for clock in range(6):  # everybody joins as soon as it may
         wanted = jnp.full(2, find_action(env.actions, "join group 0"))
         state, transition = jax.jit(env.step)(sociarium.key(clock), state, wanted, params)
-        history.append(env.charter.bonds(state.social, params.charter))
+        history.append(env.scene(state, params).bonds)
         joined.append(min(joined[-1] + int(transition.events["joined"].mask.sum()), 2))
     assert [bonds.stage for bonds in history] == ["joining"] * 4 + ["working"] * 3
     assert joined == [0, 1, 2, 2, 2, 2, 2]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sociarium
 from sociarium.arena.rollout import rollout
-from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core.errors import BadArgument
 from sociarium.metrics.speech import (
     heard,
@@ -132,7 +132,7 @@ def test_words_are_read_from_the_record():
 
 
 def test_what_the_record_says_was_heard_is_what_was_seen():
-    env = Society(Beacon(), NoCharter(), words=4)
+    env = Society(Beacon(), Speech(words=4))
     params = env.params(horizon=12)
     record = rollout(env, "random*2", seed=1, params=params)
     trail = record.states
@@ -144,4 +144,4 @@ def test_what_the_record_says_was_heard_is_what_was_seen():
 
 def test_the_toy_of_words_keeps_the_contract():
     sociarium.check(Beacon(), steps=15)
-    sociarium.check(Society(Beacon(), NoCharter(), words=4), steps=15)
+    sociarium.check(Society(Beacon(), Speech(words=4)), steps=15)

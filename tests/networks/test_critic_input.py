@@ -161,7 +161,8 @@ def test_a_carpenter_beside_a_miner_says_something_else_than_beside_a_carpenter(
 
     @jax.jit
     def logits(made, group):
-        social = env.observe(eqx.tree_at(lambda s: s.social.group, state, group), params).social
+        joined = eqx.tree_at(lambda s: s.social["contract"].group, state, group)
+        social = env.observe(joined, params).social
         view = env.observe(state, params)
         view = jax.tree.map(lambda x: x[None, None], View(view.cells, view.own, social=social))
         features, _ = made.read(view, jnp.zeros((1, 1), bool), ())

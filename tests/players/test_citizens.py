@@ -37,14 +37,14 @@ def test_signers_join_their_group_on_their_turn():
         "script:cooperator?social=signer*2 script:defector?social=signer&group=2 script:defector"
     )
     _, episode, last = played("coins+contract?rounds=2", seats, 8)
-    assert last.social.group.tolist() == [0, 0, 2, -1]
+    assert last.social["contract"].group.tolist() == [0, 0, 2, 1]
     assert sum(row.kind == "joined" for row in episode.events) == 3
 
 
 def test_joiners_under_a_contract_join_the_largest_group():
     seats = "script:cooperator?social=joiner*4"
     _, _, last = played("coins+contract?rounds=2", seats, 8)
-    assert last.social.group.tolist() == [0] * 4
+    assert last.social["contract"].group.tolist() == [0] * 4
 
 
 def test_joiners_in_an_open_society_join_those_who_earn_most():
@@ -53,20 +53,20 @@ def test_joiners_in_an_open_society_join_those_who_earn_most():
         "script:cooperator?social=joiner"
     )
     _, _, last = played("coins+open", seats, 200)
-    assert int(last.social.group[3]) in (1, 3)
+    assert int(last.social["open"].group[3]) in (1, 3)
 
 
 def test_negotiators_unite_and_split_by_heads():
     seats = "script:cooperator?social=negotiator*4"
     _, _, last = played("coins+negotiation?steps=60", seats, 60)
-    assert last.social.coalition.tolist() == [0, 0, 0, 0]
-    share = last.social.weight / last.social.weight.sum()
+    assert last.social["negotiation"].coalition.tolist() == [0, 0, 0, 0]
+    share = last.social["negotiation"].weight / last.social["negotiation"].weight.sum()
     assert share.max() < 0.5 and share.min() > 0.1
 
 
 def test_voters_bring_their_groups_into_one_union():
     _, _, last = played("coins+hierarchy", "script:cooperator?social=voter*4", 12)
-    assert last.social.union.tolist() == [0, 0]
+    assert last.social["hierarchy"].union.tolist() == [0, 0]
 
 
 def test_anybody_can_be_seated_at_random():

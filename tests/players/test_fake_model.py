@@ -21,11 +21,10 @@ from sociarium.players.minds.fake_model import (
     script_of,
 )
 from sociarium.views.progress import silent
-from tests.families import FAMILIES
+from tests.families import ARTICLES, FAMILIES, charter_of
 from tests.percepts import SOCIETIES, stage, start
 from tests.toys.meadow import Meadow
 
-CHARTERS = ("none", "structure", "schedule", "contract", "negotiation", "open", "hierarchy")
 RESULTS = Path(__file__).parents[2] / "docs/results/fake_levels.json"
 
 
@@ -70,7 +69,7 @@ def test_a_fake_model_goes_on_where_it_was_paused(tmp_path):
     assert match.ended and np.array_equal(match.record().actions, whole.actions)
 
 
-PAIRS = list(itertools.product(FAMILIES, CHARTERS))
+PAIRS = list(itertools.product(FAMILIES, ARTICLES))
 DAILY = {("coins-v0", "negotiation"), ("pd_arena-v0", "open"), ("frontier_survival-v0", "none")}
 
 
@@ -79,6 +78,7 @@ DAILY = {("coins-v0", "negotiation"), ("pd_arena-v0", "open"), ("frontier_surviv
     [p if p in DAILY else pytest.param(*p, marks=pytest.mark.slow) for p in PAIRS],
 )
 def test_fake_models_come_to_an_end_in_every_world_under_every_charter(name, charter):
+    charter = charter_of(charter, sociarium.make(name))
     env = catalogue.make(catalogue.under(name, charter))
     level = "best" if name in level_table() else "random"
     match = Match(env, f"llm:fake?level={level}&mind=cot", steps=6)

@@ -8,8 +8,8 @@ import pytest
 
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder, Terms
-from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.core.errors import BadArgument, MatchAborted, UnknownName
 from sociarium.language.models.budget import Caps
 from sociarium.language.models.config import ModelConfig, Models
@@ -23,7 +23,7 @@ from sociarium.views.progress import silent
 from tests.players.attacks import ATTACKS
 from tests.toys.meadow import Meadow
 
-VILLAGE = Society(Meadow(players=3), NoCharter())
+VILLAGE = Society(Meadow(players=3), Speech())
 SEATS = "llm:clever?skills=no random random"
 ALL = ModelConfig(base_url="http://here", model="m", structured="legal_schema")
 

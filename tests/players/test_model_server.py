@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder, Terms
-from sociarium.charters.none import NoCharter
 from sociarium.charters.society import Society
+from sociarium.charters.speech import Speech
 from sociarium.language.models import http_client
 from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.network import NetworkForbidden, network_allowed
@@ -24,7 +24,7 @@ from tests.players.model_server import KEY, failing
 from tests.toys.meadow import Meadow
 
 pytest.importorskip("openai")
-VILLAGE = Society(Meadow(players=3), NoCharter())
+VILLAGE = Society(Meadow(players=3), Speech())
 SEATS = "llm:far?skills=no random random"
 ASKED = Request(CallAddress(0, 0), "far", "local", (ChatMessage("user", ("hi",)),))
 

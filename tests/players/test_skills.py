@@ -458,7 +458,7 @@ def test_a_society_adds_what_its_charter_lets_one_do():
 
     for _ in range(6):
         state, _, running = step(state, memory, running)
-    assert running.status == Status.SUCCESS and state.social.group[seat] == 1
+    assert running.status == Status.SUCCESS and state.social["contract"].group[seat] == 1
 
 
 def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sociarium.catalogue import CHARTERS, WORLDS
+from sociarium.catalogue import ARTICLES, WORLDS
 
 HERE = pathlib.Path(__file__).parent
 
@@ -43,8 +43,8 @@ def test_every_tested_rule_is_on_its_sheet():
         assert rules_tested_in(HERE / f"test_{module}_rules.py") <= set(entry.load().sheet.rules)
 
 
-@pytest.mark.parametrize("entry", CHARTERS, ids=lambda entry: entry.name)
-def test_every_rule_of_every_charter_has_a_test(entry):
+@pytest.mark.parametrize("entry", ARTICLES, ids=lambda entry: entry.name)
+def test_every_rule_of_every_article_has_a_test(entry):
     module = entry.where.split(":")[0].rsplit(".", 1)[1]
     tested = rules_tested_in(HERE.parent / "charters" / f"test_{module}_rules.py")
     assert tested == set(entry.load().sheet.rules)

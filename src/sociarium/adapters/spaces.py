@@ -34,6 +34,7 @@ def _parts(spec: ViewSpec) -> dict[str, spaces.Box]:
         "social_shared_view": spaces.Box(0, told.seats, (told.shared_views,), np.int32),
         "social_offsets": spaces.Box(near, far, dtype=np.int16),
         "social_windows": _codes(np.broadcast_to(cells, (told.shared_views, *window))),
+        "social_numbers": _numbers(told.numbers),
     }
 
 

@@ -76,6 +76,7 @@ class Table:
                 "social_shared_view": view.social.shared_view.astype(jnp.int32),
                 "social_offsets": view.social.offsets,
                 "social_windows": view.social.windows,
+                "social_numbers": view.social.numbers,
             }
         return {name: part for name, part in parts.items() if part.size}
 

@@ -271,6 +271,7 @@ class EpisodePlay:
             heading=int(own.heading),
             score=one.score,
             knows=own.knows,
+            law=self.runner.law(self.now),
             map=known_map,
             skills=offers,
             status=one.status,

@@ -363,12 +363,18 @@ class EpisodeRunner:
         order, running = _put((skills.order, skills.running), slot, (order, begun))
         return RunnerState(now.clock, now.moment, SkillState(skills.memory, order, running))
 
+    def law(self, now: RunnerState) -> tuple[str, ...]:
+        """What binds players now, in plain sentences."""
+        if not isinstance(self.env, Society):
+            return ()
+        return self.env.law(now.state, self.config.params)
+
     def apply(self, now: RunnerState, patch: Patch) -> RunnerState:
         """What is written into the society."""
         if not isinstance(self.env, Society):
             raise BadArgument(
                 f"{self.env.id} has no charter, so nothing can be written or signed; play it under "
-                "one, such as --charter none"
+                "one, such as --charter speech"
             )
         now = _on_device(now)
         fresh = self._entered(self.env.apply(now.state, patch), now.clock)

@@ -1,174 +1,340 @@
-"""What every charter is: social rules around a world that it knows only by names and numbers.
+"""A charter: articles in order, bound to one world, of which no two claim the same thing.
 
-A charter is written before its world is known (`Contract(rounds=3)`) and bound to one by `around`;
-what it declares (actions, events, what is shown) is then fixed. All social state is public unless
-a charter says otherwise.
-
-Up to NAMED players everybody is a contact of everybody, by its seat. In larger societies contacts
-are the nearest few, so that nothing grows with the square of the players; a charter that cannot do
-with them refuses.
+Hooks run in the order of the list. Every article draws from a key of its own, so that adding one
+never shifts the draws of another.
 """
 
-import abc
-import copy
-from typing import Any, Generic, TypeVar
+import dataclasses
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key, UInt8
+from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.core.actions import ActionSpec
+from sociarium.charters.article import (
+    CONTACTS,
+    NAMED,
+    NONE,
+    Article,
+    Circumstances,
+    Claim,
+    Proceedings,
+    Shown,
+    contacts_of,
+)
+from sociarium.core.actions import STAY, ActionSpec
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
-from sociarium.core.identity import ByArguments
-from sociarium.core.patches import Tie
+from sociarium.core.patches import Patch
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
-from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
-from sociarium.mechanics.social import NOBODY
 
-Params = TypeVar("Params")
-State = TypeVar("State")
-
-NONE = -1  # nothing social is done
-STAGE, STANDS_STILL = 0, 0  # where the world can stand still, the first of one's own codes tells
-NAMED = 256  # up to this many players everybody is told about and addressed by name
-CONTACTS = 4  # so many of the nearest are, in larger societies
-PERCENT = tuple(f"{percent}%" for percent in range(101))
+States = dict[str, Any]  # of articles, by their names
+Numbers = dict[str, Any]  # their parameters
 
 
-class Shown(eqx.Module):
-    """What a charter tells each player: about itself, and about each contact, row by row."""
+class Charter:
+    """The `articles` of a charter around `world`, with all that they declare."""
 
-    own: UInt8[Array, "players own"]
-    ties: UInt8[Array, "players contacts ties"]
+    def __init__(self, world: Environment[Any, Any], articles: Sequence[Article[Any, Any]]) -> None:
+        if not articles:
+            raise BadArgument("a charter has at least one article; `none` changes nothing")
+        bound: list[Article[Any, Any]] = []
+        for article in articles:
+            _check_needs(article, bound)
+            bound.append(article.around(world, tuple(bound)))
+        _refuse_clashes(world, bound)
+        self.articles, self.players = tuple(bound), world.players
+        self.large = world.players > NAMED
+        self.nearby = CONTACTS if self.large else 0  # how many of the nearest one can address
+        deciding = self.claimant("contacts")
+        self.contacts = deciding.contacts if deciding else contacts_of(world.players)
+        self.staging = self.claimant("stage")
+        sight = self.claimant("sight")
+        self.shared_views = sight.shared_views if sight else 0
+        self.anonymous = any(article.anonymous for article in bound)
+        self.physical = len(world.actions)
+        self.actions = tuple(action for article in bound for action in article.actions)
+        self.deeds = (*world.actions, *self.actions)
+        self.beside = bound[-1].beside
+        self.event_specs = tuple(spec for article in bound for spec in article.event_specs)
+        self.gauge_specs = tuple(spec for article in bound for spec in article.gauge_specs)
+        self.own_specs = tuple(spec for article in bound for spec in article.own_specs)
+        self.tie_specs = tuple(spec for article in bound for spec in article.tie_specs)
+        self.number_specs = tuple(spec for article in bound for spec in article.number_specs)
+        self.sheet = _together([article.sheet for article in bound], [a.name for a in bound])
 
+    def claimant(self, claim: Claim) -> Article[Any, Any] | None:
+        """The article that claims something, if one does."""
+        return next((article for article in self.articles if claim in article.claims), None)
 
-class Charter(ByArguments, abc.ABC, Generic[State, Params]):
-    """Social rules; `players`, `actions` and the specs are there once it is bound to a world."""
+    def find(self, kind: type) -> Article[Any, Any] | None:
+        """The article of a class, if there is one."""
+        return next((article for article in self.articles if isinstance(article, kind)), None)
 
-    sheet: RuleSheet
-    players: int
-    actions: tuple[ActionSpec, ...] = ()
-    event_specs: tuple[EventSpec, ...] = ()
-    gauge_specs: tuple[GaugeSpec, ...] = ()
-    own_specs: tuple[PlaneSpec, ...] = ()
-    tie_specs: tuple[PlaneSpec, ...] = ()
-    pauses = False  # whether the world can stand still; a `clock` in the state counts those steps
-    shared_views = 0  # how many windows of others a player can see besides its own
-    suits_large = False  # whether it does with contacts that are near; its state then has `near`
-    large = False  # whether there are too many players to name
-    nearby = 0  # how many of the nearest players it can address, where not by name
-    contacts: tuple[str, ...]  # whom it is told about and can speak to
+    @property
+    def stage(self) -> int | None:
+        """Which of one's own codes tells whether the world stands still, if it ever does."""
+        first = 0
+        for article in self.articles:
+            if article is self.staging:
+                return first
+            first += len(article.own_specs)
+        return None
 
-    def around(self, world: Environment[Any, Any]) -> "Charter[State, Params]":
-        """A copy for this world, with everything declared."""
-        bound = copy.copy(self)
-        bound.players, bound.large = world.players, world.players > NAMED
-        if bound.large and not self.suits_large:
-            raise BadArgument(
-                f"{self.sheet.title} names every player, so there can be at most {NAMED}; "
-                f"given {world.players}. Charters for more are `none`, `contract` and `open`"
-            )
-        bound.nearby = CONTACTS if bound.large else 0
-        near = tuple(f"near player {number}" for number in range(CONTACTS))
-        seats = tuple(f"seat {seat}" for seat in range(min(world.players, NAMED)))
-        bound.contacts = near if bound.large else seats
-        bound.bind(world)
-        return bound
+    def defaults(self) -> Numbers:
+        """The numbers of all rule sheets."""
+        return {article.name: article.defaults() for article in self.articles}
 
-    def bind(self, world: Environment[Any, Any]) -> None:
-        """Declares actions, events and what is shown; nothing unless overridden."""
+    def circumstances(
+        self,
+        clock: Int[Array, ""],
+        stood: Int[Array, ""],
+        near: Int[Array, "players near"],
+        numbers: Numbers,
+        states: States | None = None,
+    ) -> Circumstances:
+        """What every article may read; contacts and stages hang on `states`, if there are any."""
+        deciding = self.claimant("contacts")
+        if deciding and states is not None:
+            whom = deciding.whom(states[deciding.name], near)
+        elif self.large:
+            whom = near
+        else:
+            seats = jnp.arange(self.players, dtype=jnp.int32)
+            whom = jnp.broadcast_to(seats[None], (self.players, self.players))
+        now = Circumstances(clock, stood, near, whom, jnp.bool_(False))
+        staging = self.staging
+        if staging is None or states is None:
+            return now
+        paused = staging.paused(states[staging.name], now, numbers[staging.name])
+        return dataclasses.replace(now, paused=paused)
 
-    @abc.abstractmethod
-    def defaults(self) -> Params:
-        """The numbers of the rule sheet."""
+    def _keys(self, key: Key[Array, ""]) -> Iterator[tuple[Article[Any, Any], Key[Array, ""]]]:
+        """Every article with a key of its own: the one that claims shares has the key itself."""
+        for article in self.articles:
+            own = jax.random.fold_in(key, zlib.crc32(article.name.encode()))
+            yield article, key if "shares" in article.claims else own
 
-    @abc.abstractmethod
-    def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
-        """The social state at the start of an episode; `near` are the nearest of each player."""
+    def begin(self, key: Key[Array, ""], now: Circumstances, numbers: Numbers) -> States:
+        """The state of every article at the start of an episode."""
+        return {
+            article.name: article.begin(own, now, numbers[article.name])
+            for article, own in self._keys(key)
+        }
 
-    def deliberation(self, params: Params) -> Int[Array, ""]:
-        """The most steps in which the world stands still: none, unless overridden."""
-        return jnp.int32(0)
+    def deliberation(self, numbers: Numbers) -> Int[Array, ""]:
+        """The most steps in which the world stands still."""
+        staging = self.staging
+        return staging.deliberation(numbers[staging.name]) if staging else jnp.int32(0)
 
-    def paused(self, state: State, params: Params) -> Bool[Array, ""]:
-        """Whether this is a step in which the world stands still."""
-        return jnp.bool_(False)
+    def all_actions(self) -> tuple[ActionSpec, ...]:
+        """Deeds, and where one can speak beside them each deed with each word."""
+        both = (_while_saying(deed, said) for said in self.beside for deed in self.deeds)
+        return (*self.deeds, *both)
 
-    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
-        """Which social actions would do something."""
-        return jnp.ones((self.players, len(self.actions)), bool)
+    def legal(
+        self,
+        physical: Bool[Array, "players deeds"],
+        states: States,
+        now: Circumstances,
+        numbers: Numbers,
+    ) -> Bool[Array, "players actions"]:
+        """The world's actions where it moves, and every article's where they would do something."""
+        if self.staging:
+            stays = jnp.arange(self.physical)[None] == STAY
+            physical = physical & (~now.paused | stays)
+        social = [
+            article.legal(states[article.name], now, numbers[article.name])
+            for article in self.articles
+            if article.actions
+        ]
+        deeds = jnp.concatenate([physical, *social], 1)
+        return jnp.tile(deeds, (1, 1 + len(self.beside)))
+
+    def apart(
+        self, actions: Int[Array, " players"]
+    ) -> tuple[Int[Array, " players"], dict[str, Int[Array, " players"]]]:
+        """What everybody does in the world, and under each article (NONE for nothing)."""
+        deeds = actions % len(self.deeds)
+        social, first = {}, self.physical
+        for article in self.articles:
+            chosen = deeds - first
+            mine = (chosen >= 0) & (chosen < len(article.actions))
+            social[article.name] = jnp.where(mine, chosen, NONE)
+            first += len(article.actions)
+        if self.beside:
+            social[self.articles[-1].name] = actions // len(self.deeds) - 1
+        return jnp.where(deeds < self.physical, deeds, STAY), social
 
     def act(
-        self, key: Key[Array, ""], state: State, deeds: Int[Array, " players"], params: Params
-    ) -> tuple[State, Events]:
-        """The social state after everybody's social action (NONE for none), and what happened."""
-        return state, {}
-
-    def share(self, parts: Parts, state: State, params: Params) -> Parts:
-        """Who gets what of everybody's points, counted in parts; their sum stays.
-
-        Groups share by `mechanics.social.pooled`, single players by `mechanics.social.along_edges`.
-        """
-        return parts
-
-    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
-        """Whose windows each player sees besides its own; NOBODY where there is none."""
-        return jnp.zeros((self.players, 0), jnp.int32)
-
-    def reckon(self, raw: Parts, state: State) -> State:
-        """The social state once it is known what everybody earned in the world, in parts."""
-        return state
-
-    def adjust(self, parts: Parts, events: Events, state: State, params: Params) -> Parts:
-        """What is left after fines, bonuses and transfers; nothing is changed unless overridden."""
-        return parts
-
-    def turn(
         self,
         key: Key[Array, ""],
-        state: State,
-        moved: Bool[Array, ""],
-        near: Int[Array, "players near"],
-        params: Params,
-    ) -> State:
-        """The social state after the step, in which the world `moved` or stood still."""
-        return state
+        states: States,
+        deeds: dict[str, Int[Array, " players"]],
+        now: Circumstances,
+        numbers: Numbers,
+    ) -> tuple[States, Events]:
+        """The state of every article after everybody's social action, and what happened."""
+        after, events = {}, {}
+        for article, own in self._keys(key):
+            name = article.name
+            after[name], happened = article.act(own, states[name], deeds[name], now, numbers[name])
+            events.update(happened)
+        return after, events
 
-    def whom(self, state: Any) -> Int[Array, "players contacts"]:
-        """Who each player's contacts are: all players, or in large societies the nearest."""
-        if self.large:
-            return state.near
-        seats = jnp.arange(self.players, dtype=jnp.int32)
-        return jnp.broadcast_to(seats[None], (self.players, self.players))
+    def share(self, parts: Parts, states: States, now: Circumstances, numbers: Numbers) -> Parts:
+        """Who gets what of everybody's points; their sum stays."""
+        sharing = self.claimant("shares")
+        if sharing is None:
+            return parts
+        return sharing.share(parts, states[sharing.name], now, numbers[sharing.name])
 
-    def of_contacts(
-        self, told: UInt8[Array, "players codes"], state: State
-    ) -> UInt8[Array, "players contacts codes"]:
-        """What is told about each contact, given what is told about each player; 0 of nobody."""
-        if not self.large:
-            return jnp.broadcast_to(told[None], (self.players, *told.shape))
-        whom = self.whom(state)
-        return jnp.where((whom == NOBODY)[..., None], jnp.uint8(0), told[whom])
+    def adjust(
+        self, parts: Parts, states: States, step: Proceedings, numbers: Numbers
+    ) -> tuple[Parts, States, Events]:
+        """What everybody has after every article in turn; each sees what those before it did."""
+        after, events = {}, step.events
+        for article in self.articles:
+            name = article.name
+            told = dataclasses.replace(step, events=events)
+            parts, after[name], happened = article.adjust(parts, states[name], told, numbers[name])
+            events = {**events, **happened}
+        return parts, after, events
 
-    def tell(self, state: State, params: Params) -> Shown:
-        """What everybody is told."""
+    def turn(
+        self, key: Key[Array, ""], states: States, now: Circumstances, numbers: Numbers
+    ) -> States:
+        """The state of every article after the step."""
+        return {
+            article.name: article.turn(own, states[article.name], now, numbers[article.name])
+            for article, own in self._keys(key)
+        }
+
+    def shows(
+        self, states: States, now: Circumstances, numbers: Numbers
+    ) -> Int[Array, "players shared_views"]:
+        """Whose windows each player sees besides its own."""
+        sight = self.claimant("sight")
+        if sight is None:
+            return jnp.zeros((self.players, 0), jnp.int32)
+        return sight.shows(states[sight.name], now, numbers[sight.name])
+
+    def tell(self, states: States, now: Circumstances, numbers: Numbers) -> Shown:
+        """What every article tells, side by side."""
+        told = [
+            article.tell(states[article.name], now, numbers[article.name])
+            for article in self.articles
+        ]
         return Shown(
-            jnp.zeros((self.players, len(self.own_specs)), jnp.uint8),
-            jnp.zeros((self.players, len(self.contacts), len(self.tie_specs)), jnp.uint8),
+            jnp.concatenate([shown.own for shown in told], 1),
+            jnp.concatenate([shown.ties for shown in told], -1),
+            jnp.concatenate([shown.numbers for shown in told], 1),
         )
 
-    def tied(self, state: State, tie: Tie) -> State:
-        """The social state after a tie was written into it; refused unless overridden."""
-        raise BadArgument("ties cannot be written under this charter; `open` is one that has them")
+    def write(self, states: States, patch: Patch) -> States:
+        """The states after something was written into the one that accepts it."""
+        for article in self.articles:
+            if isinstance(patch, article.accepts):
+                return {**states, article.name: article.write(states[article.name], patch)}
+        raise BadArgument(
+            f"a {patch.kind} cannot be written under this charter, which is "
+            f"{'+'.join(article.name for article in self.articles)}"
+        )
 
-    def bonds(self, state: State, params: Params) -> Bonds:
-        """Who is tied to whom, as plain numbers: nobody, unless overridden."""
-        return Bonds(self.players)
+    def law(self, states: States, numbers: Numbers) -> tuple[str, ...]:
+        """What binds players now, in plain sentences."""
+        each = (a.law(states[a.name], numbers[a.name]) for a in self.articles)
+        return tuple(sentence for sentences in each for sentence in sentences)
 
-    def gauges(self, state: State, params: Params) -> dict[str, Any]:
-        """Levels, one for each gauge spec."""
-        return {}
+    def bonds(self, states: States, now: Circumstances, numbers: Numbers) -> Bonds:
+        """Who is tied to whom under any article."""
+        each = [a.bonds(states[a.name], now, numbers[a.name]) for a in self.articles]
+        return Bonds(
+            self.players,
+            stage=next((bonds.stage for bonds in each if bonds.stage), ""),
+            layers=tuple(layer for bonds in each for layer in bonds.layers),
+            sight=tuple(pair for bonds in each for pair in bonds.sight),
+            gifts=tuple(gift for bonds in each for gift in bonds.gifts),
+            words=tuple(word for bonds in each for word in bonds.words),
+        )
+
+    def gauges(self, states: States, now: Circumstances, numbers: Numbers) -> dict[str, Any]:
+        """The levels of all articles."""
+        each = (a.gauges(states[a.name], now, numbers[a.name]) for a in self.articles)
+        return {name: level for levels in each for name, level in levels.items()}
+
+
+def _check_needs(article: Article[Any, Any], before: Sequence[Article[Any, Any]]) -> None:
+    if article.needs and not {a.name for a in before} & set(article.needs):
+        raise BadArgument(
+            f"the article {article.name} needs one of {', '.join(article.needs)} before it, as in "
+            f"{article.needs[0]}+{article.name}"
+        )
+
+
+def _claimed(article: Article[Any, Any]) -> Iterator[tuple[str, str]]:
+    """Everything that only one article of a charter can have: what sort of thing, and which."""
+    yield "name", article.name
+    yield from (("claim to", claim) for claim in article.claims)
+    yield from (("action", action.name) for action in (*article.actions, *article.beside))
+    yield from (("event", spec.name) for spec in article.event_specs)
+    yield from (("gauge", spec.name) for spec in article.gauge_specs)
+    yield from (("code about oneself", spec.name) for spec in article.own_specs)
+    yield from (("code about contacts", spec.name) for spec in article.tie_specs)
+    yield from (("number", spec.name) for spec in article.number_specs)
+    yield from (("write", kind.__name__.lower()) for kind in article.accepts)
+
+
+def _refuse_clashes(world: Environment[Any, Any], articles: Sequence[Article[Any, Any]]) -> None:
+    taken = {("action", action.name): "the world" for action in world.actions}
+    taken |= {("event", spec.name): "the world" for spec in world.event_specs}
+    taken |= {("gauge", spec.name): "the world" for spec in world.gauge_specs}
+    for article in articles:
+        for claim in _claimed(article):
+            if claim in taken:
+                raise BadArgument(
+                    f"{article.name} and {taken[claim]} cannot stand in one charter: both have the "
+                    f"{' '.join(claim)}; leave out one of them"
+                )
+            taken[claim] = article.name
+    for article in articles[:-1]:
+        if article.beside:
+            raise BadArgument(
+                f"{article.name} costs no action, so it comes last; after it stands "
+                f"{articles[-1].name}"
+            )
+
+
+def _together(sheets: Sequence[RuleSheet], names: Sequence[str]) -> RuleSheet:
+    """One sheet; with several articles every rule's number begins with the name of its article."""
+    if len(sheets) == 1:
+        return sheets[0]
+    return RuleSheet(
+        title=", ".join(sheet.title for sheet in sheets),
+        summary="; ".join(sheet.summary for sheet in sheets),
+        paper="; ".join(dict.fromkeys(sheet.paper for sheet in sheets if sheet.paper)),
+        rules={
+            f"{name} {number}": text
+            for sheet, name in zip(sheets, names, strict=True)
+            for number, text in sheet.rules.items()
+        },
+        departures=tuple(text for sheet in sheets for text in sheet.departures),
+        law=tuple(text for sheet in sheets for text in sheet.law),
+    )
+
+
+def _while_saying(deed: ActionSpec, said: ActionSpec) -> ActionSpec:
+    """An action that is done and said at once."""
+    return ActionSpec(
+        f"{deed.name}, {said.name}",
+        f"{deed.verb} and {said.verb}",
+        deed.object,
+        deed.direction,
+        said.number,
+        f"{deed.sentence} and {said.sentence}",
+    )

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import NONE, Charter, Shown
+from sociarium.charters.article import NONE, Article, Circumstances, Shown
 from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
@@ -42,17 +42,18 @@ class Params(eqx.Module):
 
 
 class State(eqx.Module):
-    """Votes of players, unions of groups, and steps of the world so far."""
+    """Votes of players and unions of groups."""
 
-    clock: Int[Array, ""]
     vote: Int[Array, " players"]  # a union; NOBODY for none
     union: Int[Array, " groups"]
 
 
-class Hierarchy(Charter[State, Params]):
+class Hierarchy(Article[State, Params]):
     """Groups of `size` that join `unions` by `decides`: delegation, majority or consensus."""
 
+    name = "hierarchy"
     sheet = SHEET
+    claims = ("shares",)
     event_specs = (
         EventSpec("voted", "{actor} votes for union {value}"),
         EventSpec("decided", "a group decided on union {value}", "place"),
@@ -71,7 +72,7 @@ class Hierarchy(Charter[State, Params]):
             )
         self.size, self.unions, self.decides, self.period = size, unions, decides, period
 
-    def bind(self, world: Environment[Any, Any]) -> None:
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Votes for unions or for none."""
         players = world.players
         self.group = np.arange(players, dtype=np.int32) // self.size
@@ -99,24 +100,31 @@ class Hierarchy(Charter[State, Params]):
         """The period."""
         return Params(jnp.int32(self.period))
 
-    def begin(self, key: Key[Array, ""], near: Any, params: Params) -> State:
+    def begin(self, key: Key[Array, ""], now: Circumstances, params: Params) -> State:
         """No votes and no unions."""
         nobody = lambda n: jnp.full(n, NOBODY, jnp.int32)  # noqa: E731
-        return State(jnp.int32(0), nobody(self.players), nobody(self.groups))
+        return State(nobody(self.players), nobody(self.groups))
 
-    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+    def legal(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players actions"]:
         """Any vote that differs from the one that stands."""
         standing = jnp.where(state.vote == NOBODY, self.unions, state.vote)
         return standing[:, None] != jnp.arange(len(self.actions))[None]
 
     def act(
-        self, key: Any, state: State, deeds: Int[Array, " players"], params: Params
+        self,
+        key: Any,
+        state: State,
+        deeds: Int[Array, " players"],
+        now: Circumstances,
+        params: Params,
     ) -> tuple[State, Events]:
         """Votes are cast, and on due steps groups decide (C2, C3)."""
         votes = deeds != NONE
         wanted = jnp.where(deeds == self.unions, NOBODY, deeds)
         vote = jnp.where(votes, wanted, state.vote)
-        due = (state.clock + 1) % params.period == 0
+        due = (now.clock + 1) % params.period == 0
         union = jnp.where(due, self.decided(vote, state.union), state.union)
         after = eqx.tree_at(lambda s: (s.vote, s.union), state, (vote, union))
         return after, {
@@ -148,24 +156,18 @@ class Hierarchy(Charter[State, Params]):
             Members(state.union[:, None], jnp.asarray(self.members)[:, None]),
         )
 
-    def share(self, parts: Parts, state: State, params: Params) -> Parts:
+    def share(self, parts: Parts, state: State, now: Circumstances, params: Params) -> Parts:
         """Up through groups and unions, and down again (C4)."""
         return social.pooled(parts, self.layers(state), (self.groups, self.unions))
 
-    def turn(
-        self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params
-    ) -> State:
-        """The next step."""
-        return eqx.tree_at(lambda s: s.clock, state, state.clock + moved)
-
-    def tell(self, state: State, params: Params) -> Shown:
+    def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
         """One's own vote; everybody's group, union and vote."""
         group = jnp.asarray(self.group)
         union = state.union[group] + 1
         about = jnp.stack([group + 1, union, state.vote + 1], 1).astype(jnp.uint8)
-        return Shown((state.vote + 1)[:, None].astype(jnp.uint8), self.of_contacts(about, state))
+        return self.shown((state.vote + 1)[:, None], self.of_contacts(about, now))
 
-    def bonds(self, state: State, params: Params) -> Bonds:
+    def bonds(self, state: State, now: Circumstances, params: Params) -> Bonds:
         """Groups of players, and unions of groups."""
         groups, unions = self.layers(state)
         above = tuple(
@@ -174,7 +176,7 @@ class Hierarchy(Charter[State, Params]):
         )
         return Bonds(self.players, layers=(social.circles(groups), above))
 
-    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+    def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """How many players are united with another group."""
         ones = jnp.ones((self.groups, 1), jnp.int32)
         size = social.totals(ones, state.union[:, None], self.unions)

@@ -28,8 +28,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from sociarium.charters.charter import NAMED, NONE, PERCENT, STAGE, Charter, Shown
-from sociarium.charters.clauses import Clause, settled
+from sociarium.charters.article import (
+    NAMED,
+    NONE,
+    PERCENT,
+    Article,
+    Circumstances,
+    Claim,
+    Proceedings,
+    Shown,
+)
+from sociarium.charters.clauses import Conduct
 from sociarium.core import random
 from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
@@ -41,6 +50,7 @@ from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics import social
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY, Edges, Members
+from sociarium.mechanics.transfers import among_others, owed
 
 SHEET = RuleSheet.read(__doc__)
 TENTHS = 10
@@ -58,7 +68,6 @@ class Params(eqx.Module):
 class State(eqx.Module):
     """Sessions, coalitions, and what was agreed besides."""
 
-    clock: Int[Array, ""]
     partner: Int[Array, " players"]  # NOBODY outside of a session
     speaks: Bool[Array, " players"]
     offer: Int[Array, " players"]  # what I proposed last: tenths, then sight, then bans; 0 nothing
@@ -68,11 +77,11 @@ class State(eqx.Module):
     banned: Bool[Array, "players bans"]
 
 
-class Negotiation(Charter[State, Params]):
+class Negotiation(Article[State, Params]):
     """`steps` of negotiating shares, perhaps `sight`, and `bans`: things not to do, by event."""
 
+    name = "negotiation"
     sheet = SHEET
-    pauses = True
     gauge_specs = (
         GaugeSpec("coalitions", "coalitions of two or more"),
         GaugeSpec("largest coalition", "members of the largest coalition"),
@@ -90,10 +99,17 @@ class Negotiation(Charter[State, Params]):
         if steps < 1:
             raise BadArgument(f"steps must be at least 1; given {steps}")
         self.steps, self.sight, self.bans, self.fine = steps, bool(sight), tuple(bans), fine
+        sees: tuple[Claim, ...] = ("sight",) if sight else ()
+        self.claims = ("stage", "shares", *sees)
 
-    def bind(self, world: Environment[Any, Any]) -> None:
+    @classmethod
+    def named(cls, bans: str = "", **arguments: Any) -> "Article[State, Params]":
+        """With bans that have commas between them, as in `negotiation?bans=zapped,ate`."""
+        return cls(bans=tuple(ban for ban in bans.split(",") if ban), **arguments)
+
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Requests by seat, proposals, yes and end."""
-        self.clauses = tuple(Clause(ban, 1.0).around(world) for ban in self.bans)
+        self.banned = tuple(Conduct.find(ban, world.event_specs) for ban in self.bans)
         shares = tuple(f"{tenth / TENTHS:g}" for tenth in range(1, TENTHS))
         offers = (*shares, *(["sight"] if self.sight else []), *(f"no {ban}" for ban in self.bans))
         self.offers, self.request = len(offers), 0
@@ -127,12 +143,11 @@ class Negotiation(Charter[State, Params]):
         """The steps and the fine."""
         return Params(jnp.int32(self.steps), jnp.float32(self.fine))
 
-    def begin(self, key: Key[Array, ""], near: Any, params: Params) -> State:
+    def begin(self, key: Key[Array, ""], now: Circumstances, params: Params) -> State:
         """Everybody on its own."""
         players = self.players
         nobody = jnp.full(players, NOBODY, jnp.int32)
         return State(
-            clock=jnp.int32(0),
             partner=nobody,
             speaks=jnp.zeros(players, bool),
             offer=jnp.zeros(players, jnp.int32),
@@ -146,9 +161,9 @@ class Negotiation(Charter[State, Params]):
         """The steps before the work."""
         return params.deliberation
 
-    def paused(self, state: State, params: Params) -> Bool[Array, ""]:
+    def paused(self, state: State, now: Circumstances, params: Params) -> Bool[Array, ""]:
         """Whether negotiating goes on (C1)."""
-        return state.clock < params.deliberation
+        return now.stood < params.deliberation
 
     def _may_be_asked(self, state: State) -> Bool[Array, "players players"]:
         """Whom each player may ask (C2)."""
@@ -162,7 +177,9 @@ class Negotiation(Charter[State, Params]):
         """The offer before each player."""
         return jnp.where(state.partner == NOBODY, 0, state.offer[state.partner])
 
-    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+    def legal(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players actions"]:
         """Asking outside of a session; in it, whatever one may say who has the word (C2, C3)."""
         word, heard = state.speaks[:, None], self._heard(state)[:, None] > 0
         may = (
@@ -171,10 +188,15 @@ class Negotiation(Charter[State, Params]):
             word & heard,
             word & heard,
         )
-        return jnp.concatenate(may, 1) & self.paused(state, params)
+        return jnp.concatenate(may, 1) & now.paused
 
     def act(
-        self, key: Key[Array, ""], state: State, deeds: Int[Array, " players"], params: Params
+        self,
+        key: Key[Array, ""],
+        state: State,
+        deeds: Int[Array, " players"],
+        now: Circumstances,
+        params: Params,
     ) -> tuple[State, Events]:
         """Proposals, agreements and ends; then new pairs (C2 to C4)."""
         partner, heard = state.partner, self._heard(state)
@@ -244,42 +266,42 @@ class Negotiation(Charter[State, Params]):
         """Everybody's coalition and weight in it."""
         return Members(state.coalition[:, None], state.weight[:, None])
 
-    def share(self, parts: Parts, state: State, params: Params) -> Parts:
+    def share(self, parts: Parts, state: State, now: Circumstances, params: Params) -> Parts:
         """Coalitions pool and split by shares (C5)."""
         return social.pooled(parts, (self.members(state),), (self.players,))
 
-    def adjust(self, parts: Parts, events: Events, state: State, params: Params) -> Parts:
+    def adjust(
+        self, parts: Parts, state: State, step: Proceedings, params: Params
+    ) -> tuple[Parts, State, Events]:
         """Whoever breaks a ban it is bound to pays the others (C6)."""
-        for number, clause in enumerate(self.clauses):
-            times = clause.times(events) * state.banned[:, number]
-            parts = settled(parts, times, params.fine, clause.to_others)
-        return parts
+        for number, conduct in enumerate(self.banned):
+            times = conduct.times(step.events, self.players) * state.banned[:, number]
+            parts = among_others(parts, owed(times, params.fine))
+        return parts, state, {}
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
+    def shows(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Int[Array, "players shared_views"]:
         """Those with whom sight was agreed."""
         none = jnp.zeros(state.sight.shape, jnp.uint8)
         return social.shown_by(Edges(none, state.sight), self.players, self.shared_views)
 
-    def turn(
-        self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params
-    ) -> State:
-        """The next step; sessions lapse when negotiating is over (C1)."""
-        clock = state.clock + ~moved
-        over = clock >= params.deliberation
+    def turn(self, key: Any, state: State, now: Circumstances, params: Params) -> State:
+        """Sessions lapse when negotiating is over (C1)."""
+        over = ~now.paused
         return eqx.tree_at(
-            lambda s: (s.clock, s.partner, s.speaks, s.offer),
+            lambda s: (s.partner, s.speaks, s.offer),
             state,
             (
-                clock,
                 jnp.where(over, NOBODY, state.partner),
                 state.speaks & ~over,
                 jnp.where(over, 0, state.offer),
             ),
         )
 
-    def tell(self, state: State, params: Params) -> Shown:
+    def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
         """Stage, word and offer; everybody's coalition and share; whom one may ask."""
-        paused = self.paused(state, params)
+        paused = now.paused
         seat = jnp.arange(self.players)
         own = [jnp.full(self.players, ~paused), state.speaks, self._heard(state)]
         own = jnp.stack([x.astype(jnp.uint8) for x in own], 1)
@@ -289,21 +311,21 @@ class Negotiation(Charter[State, Params]):
         mine = jnp.stack(
             [self._may_be_asked(state) & paused, seat[None] == state.partner[:, None]], -1
         )
-        return Shown(
+        return self.shown(
             jnp.concatenate([own, state.banned.astype(jnp.uint8)], 1),
-            jnp.concatenate([self.of_contacts(about, state), mine.astype(jnp.uint8)], -1),
+            jnp.concatenate([self.of_contacts(about, now), mine.astype(jnp.uint8)], -1),
         )
 
-    def bonds(self, state: State, params: Params) -> Bonds:
+    def bonds(self, state: State, now: Circumstances, params: Params) -> Bonds:
         """Coalitions, and who agreed to show its window to whom."""
         return Bonds(
             self.players,
-            stage=self.own_specs[STAGE].codes[int(~self.paused(state, params))],
+            stage=self.own_specs[0].codes[int(~now.paused)],
             layers=(social.circles(self.members(state), "coalition"),),
             sight=tuple((by, to) for by, to in np.argwhere(np.asarray(state.sight)).tolist()),
         )
 
-    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+    def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """How many coalitions there are, and the size of the largest."""
         inside = jnp.ones((self.players, 1), jnp.int32)
         size = social.totals(inside, state.coalition[:, None], self.players)

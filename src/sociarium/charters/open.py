@@ -18,12 +18,20 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import CONTACTS, NAMED, NONE, Charter, Shown
+from sociarium.charters.article import (
+    CONTACTS,
+    NAMED,
+    NONE,
+    Article,
+    Circumstances,
+    Proceedings,
+    Shown,
+)
 from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
-from sociarium.core.patches import Tie
+from sociarium.core.patches import Patch, Tie
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
@@ -47,18 +55,20 @@ class Params(eqx.Module):
 
 
 class State(eqx.Module):
-    """Who is tied to whom, who is in which group, and in large societies who can be addressed."""
+    """Who is tied to whom, who is in which group, and what everybody has earned lately."""
 
     edges: Edges
     group: Int[Array, " players"]
-    near: Int[Array, "players near"]
     earned: Int[Array, " players"]  # parts of a point a step, as a running mean
 
 
-class Open(Charter[State, Params]):
+class Open(Article[State, Params]):
     """Ties and groups at every step; `percent` of one's points for each connection."""
 
+    name = "open"
     sheet = SHEET
+    claims = ("shares", "sight", "contacts")
+    accepts = (Tie,)
     suits_large = True
     gauge_specs = (
         GaugeSpec("ties", "connections between players"),
@@ -77,7 +87,7 @@ class Open(Charter[State, Params]):
             raise BadArgument(f"percent must be 0 to 100; given {percent}")
         self.percent = percent
 
-    def bind(self, world: Environment[Any, Any]) -> None:
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Named players and groups, or those at hand in large societies (C4)."""
         self.groups = world.players if self.large else min(world.players, MOST_GROUPS)
         if self.large:
@@ -115,17 +125,18 @@ class Open(Charter[State, Params]):
         """The part that goes along a connection."""
         return Params(jnp.int32(self.percent))
 
-    def begin(self, key: Key[Array, ""], near: Int[Array, "players near"], params: Params) -> State:
+    def begin(self, key: Key[Array, ""], now: Circumstances, params: Params) -> State:
         """Nobody is tied to anybody."""
         edges = social.no_edges(self.players, TIES if self.large else None)
         nothing = jnp.zeros(self.players, jnp.int32)
-        return State(edges, jnp.full(self.players, NOBODY, jnp.int32), near, nothing)
+        return State(edges, jnp.full(self.players, NOBODY, jnp.int32), nothing)
 
-    def whom(self, state: State) -> Int[Array, "players contacts"]:
+    def whom(self, state: State, near: Int[Array, "players near"]) -> Int[Array, "players _"]:
         """All players, or in large societies those one is tied to and then the nearest (C4)."""
-        if not self.large:
-            return super().whom(state)
-        return jnp.concatenate([self._to(state), state.near], 1)
+        if self.large:
+            return jnp.concatenate([self._to(state), near], 1)
+        seats = jnp.arange(self.players, dtype=jnp.int32)
+        return jnp.broadcast_to(seats[None], (self.players, self.players))
 
     def _to(self, state: State) -> Int[Array, "players ties"]:
         """Whom one is tied to, slot by slot, in large societies."""
@@ -139,20 +150,21 @@ class Open(Charter[State, Params]):
         """Who could give one more the part of its points that goes along a connection."""
         return (self._tied(state).sum(1) + 1) * params.percent <= 100
 
-    def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
+    def legal(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players actions"]:
         """Connecting where there is no tie, disconnecting where there is, other groups."""
         tied, member = self._tied(state), state.group != NOBODY
         room = self._room(state, params)[:, None]
         if self.large:
-            known = (state.near[..., None] == self._to(state)[:, None, :]).any(-1)
+            known = (now.near[..., None] == self._to(state)[:, None, :]).any(-1)
             free = ~tied.all(1, keepdims=True)
-            whom = self.whom(state)
-            theirs = jnp.where(whom == NOBODY, NOBODY, state.group[whom])
+            theirs = jnp.where(now.whom == NOBODY, NOBODY, state.group[now.whom])
             same = (theirs == state.group[:, None]) & member[:, None]
             may = (
-                (state.near != NOBODY) & ~known & free & room,
+                (now.near != NOBODY) & ~known & free & room,
                 tied,
-                (whom != NOBODY) & ~same,
+                (now.whom != NOBODY) & ~same,
                 member[:, None],
             )
         else:
@@ -162,7 +174,12 @@ class Open(Charter[State, Params]):
         return jnp.concatenate(may, 1)
 
     def act(
-        self, key: Any, state: State, deeds: Int[Array, " players"], params: Params
+        self,
+        key: Any,
+        state: State,
+        deeds: Int[Array, " players"],
+        now: Circumstances,
+        params: Params,
     ) -> tuple[State, Events]:
         """Ties and groups after everybody's social action (C1, C2)."""
         connects = (deeds >= 0) & (deeds < self.disconnect)
@@ -171,8 +188,8 @@ class Open(Charter[State, Params]):
         gone = jnp.where(cuts, deeds - self.disconnect, NONE)
         choice = jnp.where(joins, deeds - self.join, 0)
         if self.large:
-            edges, whom, untied = self._rewired(state, connects, deeds, gone, params)
-            host = jnp.take_along_axis(self.whom(state), choice[:, None], 1)[:, 0]
+            edges, whom, untied = self._rewired(state, connects, deeds, gone, now, params)
+            host = jnp.take_along_axis(now.whom, choice[:, None], 1)[:, 0]
             theirs = state.group[host]
             group = jnp.where(theirs == NOBODY, host, theirs)
             founded = joins & (theirs == NOBODY)
@@ -189,7 +206,7 @@ class Open(Charter[State, Params]):
             edges = Edges(jnp.where(sight, share, 0), sight)
             group, settled = choice, state.group
         after = jnp.where(joins, group, jnp.where(leaves, NOBODY, settled))
-        return State(edges, after, state.near, state.earned), {
+        return State(edges, after, state.earned), {
             "connected": event(connects, other=jnp.where(connects, whom, -1)),
             "disconnected": event(cuts, other=jnp.where(cuts, untied, -1)),
             "joined": event(joins, value=after.astype(jnp.float32)),
@@ -202,12 +219,13 @@ class Open(Charter[State, Params]):
         connects: Bool[Array, " players"],
         deeds: Int[Array, " players"],
         gone: Int[Array, " players"],
+        now: Circumstances,
         params: Params,
     ) -> tuple[Edges, Int[Array, " players"], Int[Array, " players"]]:
         """Lists of contacts with one more or one less, whom it is about, and who is gone."""
         edges, slot = state.edges, jnp.arange(TIES)[None]
         pick = jnp.where(connects, deeds, 0)[:, None]
-        whom = jnp.take_along_axis(state.near, pick, 1)[:, 0]
+        whom = jnp.take_along_axis(now.near, pick, 1)[:, 0]
         cut = jnp.maximum(gone, 0)[:, None]
         untied = jnp.take_along_axis(self._to(state), cut, 1)[:, 0]
         free = jnp.argmin(edges.sight, 1)[:, None]
@@ -223,7 +241,7 @@ class Open(Charter[State, Params]):
             untied,
         )
 
-    def share(self, parts: Parts, state: State, params: Params) -> Parts:
+    def share(self, parts: Parts, state: State, now: Circumstances, params: Params) -> Parts:
         """Connections first, then groups (C1, C2)."""
         left = social.along_edges(parts, state.edges)
         return social.pooled(left, (self._members(state),), (self.groups,))
@@ -231,59 +249,53 @@ class Open(Charter[State, Params]):
     def _members(self, state: State) -> Members:
         return Members(state.group[:, None])
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
+    def shows(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Int[Array, "players shared_views"]:
         """The first of those who are connected to one."""
         return social.shown_by(state.edges, self.players, self.shared_views)
 
-    def turn(
-        self,
-        key: Any,
-        state: State,
-        moved: Bool[Array, ""],
-        near: Int[Array, "players near"],
-        params: Params,
-    ) -> State:
-        """Who is near now (C4)."""
-        return eqx.tree_at(lambda s: s.near, state, near)
-
-    def reckon(self, raw: Parts, state: State) -> State:
+    def adjust(
+        self, parts: Parts, state: State, step: Proceedings, params: Params
+    ) -> tuple[Parts, State, Events]:
         """What everybody has earned lately (C3)."""
-        earned = state.earned + (raw.clipped(MOST_EARNED) - state.earned) // LATELY
-        return eqx.tree_at(lambda s: s.earned, state, earned)
+        earned = state.earned + (step.raw.clipped(MOST_EARNED) - state.earned) // LATELY
+        return parts, eqx.tree_at(lambda s: s.earned, state, earned), {}
 
-    def tell(self, state: State, params: Params) -> Shown:
+    def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
         """Everybody's group, and ties to and from oneself."""
         member = (state.group != NOBODY)[:, None].astype(jnp.uint8)
         if self.large:
-            whom = self.whom(state)
+            whom = now.whom
             theirs = jnp.where(whom == NOBODY, NOBODY, state.group[whom])
             mine = (theirs == state.group[:, None]) & (theirs != NOBODY)
             group = jnp.where(theirs == NOBODY, 0, jnp.where(mine, 1, 2))
             seat = jnp.arange(self.players)[:, None, None]
             back = (self._to(state)[whom] == seat).any(-1) & (whom != NOBODY)
-            tied = jnp.concatenate([self._tied(state), jnp.zeros(state.near.shape, bool)], 1)
+            tied = jnp.concatenate([self._tied(state), jnp.zeros(now.near.shape, bool)], 1)
         else:
             group = jnp.broadcast_to(state.group[None] + 1, (self.players, self.players))
             tied, back = self._tied(state), self._tied(state).T
         level = jnp.sum(state.earned[:, None] >= jnp.array(LEVELS)[None], 1).astype(jnp.uint8)
-        earns = self.of_contacts(level[:, None], state)[..., 0]
+        earns = self.of_contacts(level[:, None], now)[..., 0]
         ties = [x.astype(jnp.uint8) for x in (group, tied, back, earns)]
-        return Shown(member, jnp.stack(ties, -1))
+        return self.shown(member, jnp.stack(ties, -1))
 
-    def tied(self, state: State, tie: Tie) -> State:
+    def write(self, state: State, patch: Patch) -> State:
         """A connection with any part of one's points, as long as no more than all are given."""
-        by, to = tie.seat, tie.to
+        assert isinstance(patch, Tie)
+        by, to = patch.seat, patch.to
         if self.large or to >= self.players or to == by:
             raise BadArgument(
                 f"a tie goes to another of at most {NAMED} players; given {by} to {to}"
             )
-        share = state.edges.share.at[by, to].set(tie.percent)
+        share = state.edges.share.at[by, to].set(patch.percent)
         if int(share[by].astype(jnp.int32).sum()) > 100:
             raise BadArgument(f"player {by} would give away more than all of its points")
-        edges = Edges(share, state.edges.sight.at[by, to].set(tie.sight))
+        edges = Edges(share, state.edges.sight.at[by, to].set(patch.sight))
         return eqx.tree_at(lambda s: s.edges, state, edges)
 
-    def bonds(self, state: State, params: Params) -> Bonds:
+    def bonds(self, state: State, now: Circumstances, params: Params) -> Bonds:
         """Connections and groups."""
         edges = tuple(social.pairs(state.edges))
         return Bonds(
@@ -293,7 +305,7 @@ class Open(Charter[State, Params]):
             gifts=tuple((by, to, percent / 100) for by, to, percent, _ in edges if percent),
         )
 
-    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+    def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """How many connections there are, of whom, and who is in groups."""
         return {
             "ties": self._tied(state).sum().astype(jnp.float32),

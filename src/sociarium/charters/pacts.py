@@ -1,29 +1,44 @@
-"""Clauses that players draft while they live: fines for what a world can see happen.
+"""Pacts: players draft clauses while they live, and bind themselves to them.
 
-A clause names an event of the world, or one kind of it, as in `zapped` or `picked wood`. It binds
-whoever has signed it, and everybody once more than half of all players voted for it. Fines go to
-the other players in equal shares.
+Rules
+  C1  A player who decides outside compiled code may draft a clause: a fine for an event of the
+      world, or for one kind of it. It is then signed by its author, who votes for it too.
+  C2  Instead of acting in the world a player may sign a clause that was drafted.
+  C3  A clause binds whoever has signed it, and everybody while more than half of all players are
+      for it.
+  C4  For each breach whoever is bound pays the fine to the other players, in equal shares.
 """
 
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt8
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.clauses import Clause, settled
+from sociarium.charters.article import NONE, Article, Circumstances, Proceedings, Shown
+from sociarium.charters.clauses import Clause, Judgement, every_conduct
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
-from sociarium.core.specs import EventSpec, PlaneSpec
+from sociarium.core.patches import Ballot, Draft, Patch, Signature
+from sociarium.core.rules import RuleSheet
+from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
+from sociarium.mechanics.transfers import among_others, owed
 
+SHEET = RuleSheet.read(__doc__)
 MOST_DRAFTS = 16
+MOST_FINE, CENTS = 300, 100  # what a view can tell, in hundredths of a point
 EMPTY = -1
 
 
-class Pact(eqx.Module):
+class Params(eqx.Module):
+    """There are no numbers."""
+
+
+class State(eqx.Module):
     """Every drafted clause: what it is about (EMPTY if none), its fine, who signed, who is for."""
 
     term: Int[Array, " drafts"]
@@ -32,110 +47,146 @@ class Pact(eqx.Module):
     voted_for: Bool[Array, "drafts players"]
 
 
-class Pacts:
-    """Room for `drafts` clauses in a society; each can be signed by an action or by a patch."""
+class Pacts(Article[State, Params]):
+    """Room for so many `drafts`; each can be signed by an action or by a patch."""
 
-    def __init__(self, world: Environment[Any, Any], drafts: int) -> None:
-        if not 0 <= drafts <= MOST_DRAFTS:
-            raise BadArgument(f"drafts must be 0 to {MOST_DRAFTS}; given {drafts}")
-        self.players, self.drafts = world.players, drafts
-        self.terms = tuple(_terms(world)) if drafts else ()
-        self.clauses = tuple(Clause(term, 0.0).around(world) for term in self.terms)
-        self.actions = action_for_each(
-            "sign", tuple(f"clause {n}" for n in range(drafts)), "sign {}", "bind yourself to {}"
-        )
+    name = "pacts"
+    sheet = SHEET
+    accepts = (Draft, Signature, Ballot)
+    suits_large = True
+
+    def __init__(self, drafts: int = 4) -> None:
+        if not 1 <= drafts <= MOST_DRAFTS:
+            raise BadArgument(f"drafts must be 1 to {MOST_DRAFTS}; given {drafts}")
+        self.drafts = drafts
+
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
+        """An action to sign each clause; every event of the world can be a term."""
+        self.conducts = every_conduct(world.event_specs)
+        self.terms = tuple(each.name for each in self.conducts)
+        numbers = tuple(f"clause {number}" for number in range(self.drafts))
+        self.actions = action_for_each("sign", numbers, "sign {}", "bind yourself to {}")
         self.event_specs = (
             EventSpec("signed", "{actor} signed clause {value}"),
-            EventSpec("paid for a clause", "{actor} paid {value} under a clause it is bound to"),
-        ) * bool(drafts)
+            *(
+                spec
+                for number in numbers
+                for spec in (
+                    EventSpec(f"broke {number}", f"{{actor}} broke {number} and paid {{value}}"),
+                    EventSpec(f"kept {number}", f"{{actor}} kept {number}", visible="nobody"),
+                )
+            ),
+        )
+        self.judgements = tuple(
+            Judgement(f"broke {number}", kept=f"kept {number}", steady=True) for number in numbers
+        )
         self.own_specs = tuple(
             spec
-            for number in range(drafts)
+            for number in numbers
             for spec in (
-                PlaneSpec(f"clause {number}", ("none", *self.terms)),
-                PlaneSpec(f"bound by clause {number}", ("no", "yes")),
+                PlaneSpec(number, ("none", *self.terms)),
+                PlaneSpec(f"bound by {number}", ("no", "yes")),
             )
         )
+        self.number_specs = tuple(
+            OwnSpec(f"fine of {number}", 0, MOST_FINE * CENTS, unit=1 / CENTS) for number in numbers
+        )
 
-    def blank(self) -> Pact:
+    def defaults(self) -> Params:
+        """Nothing."""
+        return Params()
+
+    def begin(self, key: Any, now: Circumstances, params: Params) -> State:
         """Nothing is drafted."""
         nobody = jnp.zeros((self.drafts, self.players), bool)
-        return Pact(jnp.full(self.drafts, EMPTY, jnp.int32), jnp.zeros(self.drafts), nobody, nobody)
-
-    def number(self, what: str) -> int:
-        """The number of a term; others than the world's events are refused."""
-        if what not in self.terms:
-            raise UnknownName("event to write a clause about", what, self.terms)
-        return self.terms.index(what)
-
-    def drafted(self, pact: Pact, seat: int, what: str, fine: float) -> Pact:
-        """One more clause, signed and voted for by its author."""
-        if not bool((pact.term == EMPTY).any()):
-            raise BadArgument(
-                f"this society has room for {self.drafts} drafted clauses and no more; "
-                f"ask for more with ?drafts=, up to {MOST_DRAFTS}"
-            )
-        slot = jnp.argmax(pact.term == EMPTY)
-        return Pact(
-            pact.term.at[slot].set(self.number(what)),
-            pact.fine.at[slot].set(fine),
-            pact.signed.at[slot, seat].set(True),
-            pact.voted_for.at[slot, seat].set(True),
+        return State(
+            jnp.full(self.drafts, EMPTY, jnp.int32), jnp.zeros(self.drafts), nobody, nobody
         )
 
-    def signed(self, pact: Pact, deeds: Int[Array, " players"]) -> tuple[Pact, Events]:
-        """After everybody who signs a clause (another number for none) has signed it."""
-        if not self.drafts:
-            return pact, {}
+    def legal(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players drafts"]:
+        """Signing what is drafted and not yet signed (C2)."""
+        return ((state.term != EMPTY)[:, None] & ~state.signed).T
+
+    def act(
+        self,
+        key: Any,
+        state: State,
+        deeds: Int[Array, " players"],
+        now: Circumstances,
+        params: Params,
+    ) -> tuple[State, Events]:
+        """After everybody who signs a clause has signed it (C2)."""
         signs = deeds[None] == jnp.arange(self.drafts)[:, None]
-        signs &= (pact.term != EMPTY)[:, None]
-        happened = event(signs.any(0), value=deeds.astype(jnp.float32))
-        return eqx.tree_at(lambda p: p.signed, pact, pact.signed | signs), {"signed": happened}
+        signed = event(deeds != NONE, value=deeds.astype(jnp.float32))
+        return eqx.tree_at(lambda s: s.signed, state, state.signed | signs), {"signed": signed}
 
-    def undersigned(self, pact: Pact, seat: int, clause: int) -> Pact:
-        """After one player signed a clause that was drafted."""
-        self._known(pact, clause)
-        return eqx.tree_at(lambda p: p.signed, pact, pact.signed.at[clause, seat].set(True))
+    def binds(self, state: State) -> Bool[Array, "drafts players"]:
+        """Whom each clause binds (C3)."""
+        law = 2 * state.voted_for.sum(1, keepdims=True) > self.players
+        return (state.signed | law) & (state.term != EMPTY)[:, None]
 
-    def _known(self, pact: Pact, clause: int) -> None:
-        drafted = [number for number, term in enumerate(pact.term.tolist()) if term != EMPTY]
-        if clause not in drafted:
-            raise BadArgument(f"the drafted clauses are {drafted}; given {clause}")
+    def adjust(
+        self, parts: Parts, state: State, step: Proceedings, params: Params
+    ) -> tuple[Parts, State, Events]:
+        """What everybody has after it was fined under the clauses that bind it (C4)."""
+        times = jnp.stack([each.times(step.events, self.players) for each in self.conducts])
+        binds = self.binds(state)
+        times = jnp.where(binds, times[jnp.maximum(state.term, 0)], 0)
+        happened = {}
+        for number, fine in enumerate(state.fine):
+            parts = among_others(parts, owed(times[number], fine))
+            broke = times[number] > 0
+            happened[f"broke clause {number}"] = event(broke, value=times[number] * fine)
+            kept = binds[number] & ~broke & ~step.now.paused
+            happened[f"kept clause {number}"] = event(kept)
+        return parts, state, happened
 
-    def voted(self, pact: Pact, seat: int, clause: int, yes: bool) -> Pact:
-        """After a vote on a clause that was drafted."""
-        self._known(pact, clause)
-        votes = pact.voted_for.at[clause, seat].set(yes)
-        return eqx.tree_at(lambda p: p.voted_for, pact, votes)
+    def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
+        """What every clause is about and costs, and whether it binds one."""
+        term = jnp.broadcast_to((state.term + 1)[None], (self.players, self.drafts))
+        both = jnp.stack([term, self.binds(state).T.astype(term.dtype)], -1)
+        fine = jnp.round(jnp.minimum(state.fine, MOST_FINE) * CENTS)
+        return self.shown(both.reshape(self.players, 2 * self.drafts), numbers=fine)
 
-    def binds(self, pact: Pact) -> Bool[Array, "drafts players"]:
-        """Whom each clause binds."""
-        law = 2 * pact.voted_for.sum(1, keepdims=True) > self.players
-        return (pact.signed | law) & (pact.term != EMPTY)[:, None]
+    def write(self, state: State, patch: Patch) -> State:
+        """A clause, a signature or a vote more (C1, C3)."""
+        seat = patch.seat
+        if isinstance(patch, Draft):
+            return self._drafted(state, seat, patch.what, patch.fine)
+        assert isinstance(patch, Signature | Ballot)
+        drafted = [number for number, term in enumerate(state.term.tolist()) if term != EMPTY]
+        if patch.clause not in drafted:
+            raise BadArgument(f"the drafted clauses are {drafted}; given {patch.clause}")
+        if isinstance(patch, Signature):
+            signed = state.signed.at[patch.clause, seat].set(True)
+            return eqx.tree_at(lambda s: s.signed, state, signed)
+        votes = state.voted_for.at[patch.clause, seat].set(patch.yes)
+        return eqx.tree_at(lambda s: s.voted_for, state, votes)
 
-    def enforced(self, parts: Parts, events: Events, pact: Pact) -> tuple[Parts, Events]:
-        """What everybody has after it was fined under the clauses that bind it."""
-        if not self.drafts:
-            return parts, {}
-        times = jnp.stack([clause.times(events) for clause in self.clauses])
-        times = jnp.where(self.binds(pact), times[jnp.maximum(pact.term, 0)], 0)
-        for number in range(self.drafts):
-            parts = settled(parts, times[number], pact.fine[number])
-        fines = jnp.sum(times * pact.fine[:, None], 0)
-        return parts, {"paid for a clause": event(fines > 0, value=fines)}
+    def _drafted(self, state: State, seat: int, what: str, fine: float) -> State:
+        """One more clause, signed and voted for by its author (C1)."""
+        if what not in self.terms:
+            raise UnknownName("event to write a clause about", what, self.terms)
+        if not bool((state.term == EMPTY).any()):
+            raise BadArgument(
+                f"this society has room for {self.drafts} drafted clauses and no more; "
+                f"ask for more with pacts?drafts=, up to {MOST_DRAFTS}"
+            )
+        slot = jnp.argmax(state.term == EMPTY)
+        return State(
+            state.term.at[slot].set(self.terms.index(what)),
+            state.fine.at[slot].set(fine),
+            state.signed.at[slot, seat].set(True),
+            state.voted_for.at[slot, seat].set(True),
+        )
 
-    def legal(self, pact: Pact) -> Bool[Array, "players drafts"]:
-        """Signing what is drafted and not yet signed."""
-        return ((pact.term != EMPTY)[:, None] & ~pact.signed).T
-
-    def told(self, pact: Pact) -> UInt8[Array, "players own"]:
-        """What every clause is about, and whether it binds one."""
-        term = jnp.broadcast_to((pact.term + 1)[None], (self.players, self.drafts))
-        both = jnp.stack([term, self.binds(pact).T.astype(term.dtype)], -1)
-        return both.reshape(self.players, 2 * self.drafts).astype(jnp.uint8)
-
-
-def _terms(world: Environment[Any, Any]) -> list[str]:
-    """Everything a clause can be about: each event that players do, and each kind of it."""
-    doings = [spec for spec in world.event_specs if spec.axis != "place"]
-    return [f"{spec.name} {kind}".rstrip() for spec in doings for kind in ("", *spec.values)]
+    def law(self, state: State, params: Params) -> tuple[str, ...]:
+        """Every drafted clause; whom it binds is told to each."""
+        return tuple(
+            f"Clause {number}, for whoever is bound by it: "
+            f"{Clause(self.conducts[term], float(state.fine[number])).sentence}"
+            for number, term in enumerate(np.asarray(state.term).tolist())
+            if term != EMPTY
+        )

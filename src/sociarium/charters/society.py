@@ -1,6 +1,6 @@
 """A world under a charter: again an environment, for any kind of player.
 
-Actions are the world's, then the charter's, then signatures, then speech. Whoever acts socially
+Actions are the world's, then those of the charter's articles, in their order. Whoever acts socially
 stays in the world. In a step that is social only the world stands still: the old state, no pay, no
 events; its clock and horizon count only the steps in which it moved. Players who decide outside
 compiled code may also write into the social state, between two steps: see `apply`.
@@ -14,11 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
-from sociarium.charters.charter import NONE, Charter
-from sociarium.charters.clauses import Clause
-from sociarium.charters.pacts import Pact, Pacts
-from sociarium.charters.speech import Letters, Speech
-from sociarium.core.actions import STAY
+from sociarium.charters.article import Article, Circumstances, Proceedings
+from sociarium.charters.charter import Charter
+from sociarium.charters.pacts import Pacts
 from sociarium.core.environment import (
     Environment,
     Social,
@@ -29,12 +27,12 @@ from sociarium.core.environment import (
     mask_illegal,
 )
 from sociarium.core.errors import BadArgument
-from sociarium.core.facets import Writes, Writing, ground_plan
+from sociarium.core.facets import Anonymous, Writes, Writing, ground_plan
 from sociarium.core.params import parameter_names, replace_parameters
-from sociarium.core.patches import Ballot, Draft, Message, NewPlayer, Patch, Signature, Tie
+from sociarium.core.patches import WRITES, NewPlayer, Patch
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
-from sociarium.core.specs import PlaneSpec, SocialSpec, seat_planes
+from sociarium.core.specs import ANONYMOUS, PlaneSpec, SocialSpec, seat_planes
 from sociarium.mechanics import contacts, turning
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
@@ -44,113 +42,98 @@ SOCIAL_DRAWS = 0x50C1A1  # the branch of a step's key from which social rules dr
 
 
 class SocietyParams(eqx.Module):
-    """The world's numbers and the charter's."""
+    """The world's numbers, and those of each article by its name."""
 
     world: Any
-    charter: Any
+    charter: dict[str, Any]
 
 
 class SocietyState(eqx.Module):
-    """The world's state, the charter's, what was just said and written, and drafted clauses."""
+    """The world's state, that of each article by its name, and the circumstances they share."""
 
     world: Any
-    social: Any
-    said: Any
-    letters: Letters
-    pact: Pact
+    social: dict[str, Any]
+    clock: Int[Array, ""]  # steps in which the world moved
+    stood: Int[Array, ""]  # steps in which it stood still
+    near: Int[Array, "players near"]
 
 
 class Society(Environment[SocietyState, SocietyParams]):
-    """`world` under `charter`, perhaps with words to say and clauses to keep."""
+    """`world` under a charter of `articles`."""
 
-    def __init__(
-        self,
-        world: Environment[Any, Any],
-        charter: Charter[Any, Any],
-        words: int = 0,
-        parallel_speech: bool = False,
-        clauses: tuple[Clause, ...] = (),
-        drafts: int = 0,
-    ) -> None:
-        """`words` is the size of the vocabulary; with `parallel_speech` talking costs no action.
-
-        `clauses` bind everybody from the start; `drafts` more can be written by the players.
-        """
+    def __init__(self, world: Environment[Any, Any], *articles: Article[Any, Any]) -> None:
+        """As in `Society(world, Contract(rounds=3), Speech(words=8))`; order matters."""
         if isinstance(world, Society):
             raise BadArgument("a society cannot be put under another charter; give its world")
-        self.world, self.charter = world, charter.around(world)
+        self.world, self.charter = world, Charter(world, articles)
         self.players, self.sheet = world.players, _both(world.sheet, self.charter.sheet)
         self.plan = ground_plan(world)
         inner = (lambda state: state.world), (lambda params: params.world)
-        self.facets = tuple(facet.around(*inner) for facet in world.facets)
-        self.speech = Speech(self.players, self.charter.contacts, words, parallel_speech)
-        self.clauses = tuple(clause.around(world) for clause in clauses)
-        self.pacts = Pacts(world, drafts)
-        self.facets = (*self.facets, self._writing())
-        self.deeds = (
-            *world.actions,
-            *self.charter.actions,
-            *self.pacts.actions,
-            *self.speech.actions,
-        )
-        self.actions = self.speech.combined(self.deeds)
-        self.event_specs = (
-            *world.event_specs,
-            *self.charter.event_specs,
-            *self.pacts.event_specs,
-            *self.speech.event_specs,
-            *(clause.event_spec for clause in self.clauses),
-        )
+        hides = (Anonymous(),) if self.charter.anonymous else ()
+        self.facets = (*(facet.around(*inner) for facet in world.facets), self._writing(), *hides)
+        self.actions = self.charter.all_actions()
+        self.event_specs = (*world.event_specs, *self.charter.event_specs)
         self.gauge_specs = (*world.gauge_specs, *self.charter.gauge_specs)
         self.seat_planes = seat_planes(self.players)
         self.told = [number for number, own in enumerate(world.view_spec.own) if own.told]
         named = [world.view_spec.own[number] for number in self.told]
         identity = (*self.seat_planes, *(PlaneSpec(own.name, ("none", *own.told)) for own in named))
+        planes = world.view_spec.planes
+        self._hidden = world.view_spec.with_role("seat") if self.charter.anonymous else ()
         self.view_spec = dataclasses.replace(
             world.view_spec,
+            planes=tuple(
+                dataclasses.replace(plane, codes=ANONYMOUS) if number in self._hidden else plane
+                for number, plane in enumerate(planes)
+            ),
             social=SocialSpec(
-                own=(*self.charter.own_specs, *self.pacts.own_specs),
-                ties=(MYSELF, *self.charter.tie_specs, *identity, *self.speech.tie_specs),
+                own=self.charter.own_specs,
+                ties=(MYSELF, *identity, *self.charter.tie_specs),
                 contacts=len(self.charter.contacts),
                 shared_views=self.charter.shared_views,
                 seats=self.players,
                 far=max(self.plan.shape),
+                numbers=self.charter.number_specs,
             ),
         )
 
     def _writing(self) -> Writing:
-        kinds: tuple[Writes, ...] = ("say",)
-        if self.pacts.drafts:
-            kinds = (*kinds, "draft", "sign")
-        if type(self.charter).tied is not Charter.tied:
-            kinds = (*kinds, "link")
-        law = tuple(clause.sentence for clause in self.clauses)
-        return Writing(kinds, self.pacts.terms, self.pacts.drafts, law)
+        accepted = tuple(kind for article in self.charter.articles for kind in article.accepts)
+        kinds: tuple[Writes, ...] = tuple(dict.fromkeys(WRITES[kind] for kind in accepted))
+        pacts = self.charter.find(Pacts)
+        terms, drafts = (pacts.terms, pacts.drafts) if isinstance(pacts, Pacts) else ((), 0)
+        return Writing(kinds, terms, drafts)
 
     def with_world(self, world: Environment[Any, Any]) -> "Society":
-        """The same charter, words and clauses around another world, under the same id."""
-        society = type(self)(**{**self._arguments, "world": world})
+        """The same charter around another world, under the same id."""
+        society = type(self)(world, *self._arguments["articles"])
         society.id = self.id
         return society
 
     def params(self, **changes: object) -> SocietyParams:
-        """The numbers of both rule sheets, some changed by name; the world's come first."""
+        """The numbers of all rule sheets, some changed by name.
+
+        Those of an article are called after it, as in `params(**{"law.fine": 2})`; where only one
+        has a number of that name its name alone will do.
+        """
         known = parameter_names(self.world.params())
         of_world = {name: changes.pop(name) for name in known if name in changes}
         numbers = SocietyParams(self.world.params(**of_world), self.charter.defaults())
         return replace_parameters(numbers, **changes)
 
+    def _now(self, state: SocietyState, params: SocietyParams) -> Circumstances:
+        return self.charter.circumstances(
+            state.clock, state.stood, state.near, params.charter, state.social
+        )
+
     def reset(self, key: Key[Array, ""], params: SocietyParams) -> SocietyState:
-        """The world as it starts without a charter, and the charter's own start."""
+        """The world as it starts without a charter, and the start of every article."""
         k_social = jax.random.fold_in(key, SOCIAL_DRAWS)
         world = self.world.reset(key, params.world)
-        return SocietyState(
-            world=world,
-            social=self.charter.begin(k_social, self._near(world), params.charter),
-            said=self.speech.silence(),
-            letters=self.speech.no_letters(),
-            pact=self.pacts.blank(),
-        )
+        near, zero = self._near(world), jnp.int32(0)
+        now = self.charter.circumstances(zero, zero, near, params.charter)
+        social = self.charter.begin(k_social, now, params.charter)
+        return SocietyState(world, social, clock=zero, stood=zero, near=near)
 
     def step(
         self,
@@ -160,48 +143,37 @@ class Society(Environment[SocietyState, SocietyParams]):
         params: SocietyParams,
     ) -> tuple[SocietyState, Transition]:
         """Social acts first, then the world unless it stands still, then what is shared."""
+        charter, now = self.charter, self._now(state, params)
         k_act, k_turn = jax.random.split(jax.random.fold_in(key, SOCIAL_DRAWS))
-        actions = mask_illegal(actions, self.legal(state, params))
-        deeds, uttered = self.speech.apart(actions, len(self.deeds))
-        physical = jnp.where(deeds < len(self.world.actions), deeds, STAY)
-        chosen = deeds - len(self.world.actions)
-        signing = chosen - len(self.charter.actions)
-        chosen = jnp.where((chosen >= 0) & (signing < 0), chosen, NONE)
+        legal = self.legal(state, params)
+        actions = mask_illegal(actions, legal)
+        physical, chosen = charter.apart(actions)
 
-        structure, social_events = self.charter.act(k_act, state.social, chosen, params.charter)
+        social, social_events = charter.act(k_act, state.social, chosen, now, params.charter)
         moved, happened = self.world.step(key, state.world, physical, params.world)
-        paused = self.charter.paused(state.social, params.charter)
-        if self.charter.pauses:
-            moved, happened = freeze_if(paused, state.world, moved, happened)
+        if charter.staging:
+            moved, happened = freeze_if(now.paused, state.world, moved, happened)
         raw = Parts.of(happened.raw)
-        distributed = self.charter.share(raw, structure, params.charter)
-        structure = self.charter.reckon(raw, structure)
-        said, speech_events = self.speech.spoken(uttered, self.charter.whom(state.social))
-        pact, signatures = self.pacts.signed(state.pact, signing)
-        left = self.charter.adjust(distributed, happened.events, structure, params.charter)
-        left, breaches = self.pacts.enforced(left, happened.events, state.pact)
-        for clause in self.clauses:
-            left, breaches[clause.name] = clause.enforced(left, happened.events)
-        after = SocietyState(
-            world=moved,
-            social=self.charter.turn(k_turn, structure, ~paused, self._near(moved), params.charter),
-            said=said,
-            letters=self.speech.no_letters(),
-            pact=pact,
+        distributed = charter.share(raw, social, now, params.charter)
+        step = Proceedings(
+            events={**happened.events, **social_events},
+            levels=self.world.gauges(state.world, params.world),
+            legal=legal[:, : len(self.world.actions)],
+            raw=raw,
+            now=now,
         )
-        return after, Transition(
+        left, social, events = charter.adjust(distributed, social, step, params.charter)
+        clock, stood = state.clock + ~now.paused, state.stood + now.paused
+        near = self._near(moved)
+        then = charter.circumstances(clock, stood, near, params.charter, social)
+        social = charter.turn(k_turn, social, then, params.charter)
+        return SocietyState(moved, social, clock, stood, near), Transition(
             reward=left.points(),
             raw=happened.raw,
             distributed=distributed.points(),
             terminated=happened.terminated,
             truncated=happened.truncated,
-            events={
-                **happened.events,
-                **social_events,
-                **signatures,
-                **speech_events,
-                **breaches,
-            },
+            events=events,
         )
 
     def _near(self, world: Any) -> Int[Array, "players near"]:
@@ -212,43 +184,39 @@ class Society(Environment[SocietyState, SocietyParams]):
         return contacts.nearest(cell, self.plan.shape, self.plan.wraps, self.charter.nearby)
 
     def legal(self, state: SocietyState, params: SocietyParams) -> Bool[Array, "players actions"]:
-        """The world's where it moves, the charter's where they would do something, and words."""
+        """The world's where it moves, and every article's where they would do something."""
         physical = self.world.legal(state.world, params.world)
-        if self.charter.pauses:
-            stays = jnp.arange(len(self.world.actions))[None] == STAY
-            physical = physical & (~self.charter.paused(state.social, params.charter) | stays)
-        chosen = self.charter.legal(state.social, params.charter)
-        whom = self.charter.whom(state.social)
-        signing = self.pacts.legal(state.pact)
-        return self.speech.allowed(jnp.concatenate([physical, chosen, signing], 1), whom)
+        return self.charter.legal(physical, state.social, self._now(state, params), params.charter)
 
     def observe(self, state: SocietyState, params: SocietyParams) -> View:
-        """The world's view, what the charter tells, what was said, and windows of others."""
-        view = self.world.observe(state.world, params.world)
-        told = self.charter.tell(state.social, params.charter)
-        whose = self.charter.shows(state.social, params.charter)
-        whom = self.charter.whom(state.social)
-        myself = whom == jnp.arange(self.players)[:, None]
+        """The world's view, what the articles tell, and windows of others."""
+        view, now = self.world.observe(state.world, params.world), self._now(state, params)
+        cells = view.cells
+        for plane in self._hidden:
+            cells = cells.at[:, plane].min(1)
+        told = self.charter.tell(state.social, now, params.charter)
+        whose = self.charter.shows(state.social, now, params.charter)
+        myself = now.whom == jnp.arange(self.players)[:, None]
         return View(
-            view.cells,
+            cells,
             view.own,
             view.shared,
             Social(
-                own=jnp.concatenate([told.own, self.pacts.told(state.pact)], 1),
+                own=told.own,
                 ties=jnp.concatenate(
                     [
                         myself[..., None].astype(jnp.uint8),
+                        self._identity(view.own, now.whom),
                         told.ties,
-                        self._identity(view.own, whom),
-                        self.speech.told(state.said, whom),
                     ],
                     -1,
                 ),
                 shared_view=jnp.where(whose == NOBODY, 0, whose + 1),
                 offsets=self._offsets(state, whose),
                 windows=jnp.where(
-                    (whose == NOBODY)[..., None, None, None], jnp.uint8(0), view.cells[whose]
+                    (whose == NOBODY)[..., None, None, None], jnp.uint8(0), cells[whose]
                 ),
+                numbers=told.numbers,
             ),
         )
 
@@ -287,30 +255,20 @@ class Society(Environment[SocietyState, SocietyParams]):
         """
         if patch.seat >= self.players:
             raise BadArgument(f"seats are 0 to {self.players - 1}; given {patch.seat}")
-        match patch:
-            case Message():
-                if patch.to >= self.players or patch.to == patch.seat:
-                    raise BadArgument(f"a message goes to all or to another; given {patch.to}")
-                letters = self.speech.written(state.letters, patch.seat, patch.text, patch.to)
-                return eqx.tree_at(lambda s: s.letters, state, letters)
-            case Tie():
-                social_state = self.charter.tied(state.social, patch)
-                return eqx.tree_at(lambda s: s.social, state, social_state)
-            case NewPlayer():
-                return state
-            case Draft():
-                pact = self.pacts.drafted(state.pact, patch.seat, patch.what, patch.fine)
-            case Signature():
-                pact = self.pacts.undersigned(state.pact, patch.seat, patch.clause)
-            case Ballot():
-                pact = self.pacts.voted(state.pact, patch.seat, patch.clause, patch.yes)
-        return eqx.tree_at(lambda s: s.pact, state, pact)
+        if isinstance(patch, NewPlayer):
+            return state
+        social = self.charter.write(state.social, patch)
+        return eqx.tree_at(lambda s: s.social, state, social)
+
+    def law(self, state: SocietyState, params: SocietyParams) -> tuple[str, ...]:
+        """What binds players now, in plain sentences."""
+        return self.charter.law(state.social, params.charter)
 
     def gauges(self, state: SocietyState, params: SocietyParams) -> dict[str, Float[Array, ""]]:
-        """The world's levels, then the charter's."""
+        """The world's levels, then those of the articles."""
         return {
             **self.world.gauges(state.world, params.world),
-            **self.charter.gauges(state.social, params.charter),
+            **self.charter.gauges(state.social, self._now(state, params), params.charter),
         }
 
     def present(self, state: SocietyState) -> Bool[Array, " players"]:
@@ -324,14 +282,20 @@ class Society(Environment[SocietyState, SocietyParams]):
     def scene(self, state: SocietyState, params: SocietyParams, player: int | None = None) -> Scene:
         """What is seen of the world, and who is tied to whom, which everybody knows."""
         world = self.world.scene(state.world, params.world, player)
-        bonds = self.charter.bonds(state.social, params.charter)
-        talked = int(state.social.clock) if self.charter.pauses else 0
+        if self.charter.anonymous and player is not None:
+            world = dataclasses.replace(
+                world,
+                bodies=tuple(
+                    body if body.seat == player else dataclasses.replace(body, seat=-1)
+                    for body in world.bodies
+                ),
+            )
         levels = compiled(self, "gauges")(state, params) if player is None else {}
         return dataclasses.replace(
             world,
-            bonds=dataclasses.replace(bonds, words=self.speech.words_of(state.said)),
+            bonds=self.charter.bonds(state.social, self._now(state, params), params.charter),
             marks={name: float(level) for name, level in levels.items()},
-            clock=world.clock + talked,
+            clock=world.clock + int(state.stood),
             horizon=int(self.horizon(params)),
         )
 
@@ -343,4 +307,5 @@ def _both(world: RuleSheet, charter: RuleSheet) -> RuleSheet:
         paper="; ".join(filter(None, (world.paper, charter.paper))),
         rules={**world.rules, **charter.rules},
         departures=(*world.departures, *charter.departures),
+        law=charter.law,
     )

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import PERCENT, Charter, Shown
+from sociarium.charters.article import PERCENT, Article, Circumstances, Shown
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.rules import RuleSheet
@@ -46,21 +46,21 @@ class Params(eqx.Module):
 
 
 class State(eqx.Module):
-    """Steps of the world so far."""
-
-    clock: Int[Array, ""]
+    """Nothing changes but the clock."""
 
 
-class Structure(Charter[State, Params]):
+class Structure(Article[State, Params]):
     """One structure, or several as in `inequality,30:independent,60:overlapping`."""
 
+    name = "structure"
     sheet = SHEET
+    claims = ("shares", "sight")
     gauge_specs = (*social.DEGREES, *social.GROUPS)
 
     def __init__(self, kind: str = "independent") -> None:
         self.kinds, self.begins = _schedule(kind)
 
-    def bind(self, world: Environment[Any, Any]) -> None:
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Works out every structure of the schedule for this many players."""
         players = world.players
         tables = [_groups(kind, players) for kind in self.kinds]
@@ -80,67 +80,64 @@ class Structure(Charter[State, Params]):
         """The steps of the schedule."""
         return Params(jnp.array(self.begins, jnp.int32))
 
-    def begin(self, key: Key[Array, ""], near: Any, params: Params) -> State:
+    def begin(self, key: Key[Array, ""], now: Circumstances, params: Params) -> State:
         """The first structure."""
-        return State(jnp.int32(0))
+        return State()
 
-    def _now(self, state: State, params: Params) -> Int[Array, ""]:
-        return jnp.sum(state.clock >= params.begins) - 1
+    def _standing(self, now: Circumstances, params: Params) -> Int[Array, ""]:
+        """The number of the structure that stands now (C4)."""
+        return jnp.sum(now.clock >= params.begins) - 1
 
-    def members(self, state: State, params: Params) -> Members:
+    def members(self, now: Circumstances, params: Params) -> Members:
         """Who is in which groups now."""
-        now = self._now(state, params)
-        return Members(jnp.asarray(self.of)[now], jnp.asarray(self.weight)[now])
+        number = self._standing(now, params)
+        return Members(jnp.asarray(self.of)[number], jnp.asarray(self.weight)[number])
 
-    def edges(self, state: State, params: Params) -> Edges:
+    def edges(self, now: Circumstances, params: Params) -> Edges:
         """Who shows its window to whom now."""
-        sight = jnp.asarray(self.sight)[self._now(state, params)]
+        sight = jnp.asarray(self.sight)[self._standing(now, params)]
         return Edges(jnp.zeros(sight.shape, jnp.uint8), sight)
 
-    def share(self, parts: Parts, state: State, params: Params) -> Parts:
+    def share(self, parts: Parts, state: State, now: Circumstances, params: Params) -> Parts:
         """Groups pool and pay out (C2)."""
-        return social.pooled(parts, (self.members(state, params),), (GROUPS,))
+        return social.pooled(parts, (self.members(now, params),), (GROUPS,))
 
-    def shows(self, state: State, params: Params) -> Int[Array, "players shared_views"]:
+    def shows(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Int[Array, "players shared_views"]:
         """The first of those who share sight (C3)."""
-        return social.shown_by(self.edges(state, params), self.players, self.shared_views)
+        return social.shown_by(self.edges(now, params), self.players, self.shared_views)
 
-    def turn(
-        self, key: Any, state: State, moved: Bool[Array, ""], near: Any, params: Params
-    ) -> State:
-        """Counts the steps of the world (C4)."""
-        return State(state.clock + moved)
-
-    def gauges(self, state: State, params: Params) -> dict[str, Any]:
+    def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """How many show their windows to how many, and who is in groups."""
         return {
-            **social.degree_gauges(self.edges(state, params)),
-            **social.group_gauges(self.members(state, params), GROUPS),
+            **social.degree_gauges(self.edges(now, params)),
+            **social.group_gauges(self.members(now, params), GROUPS),
         }
 
-    def bonds(self, state: State, params: Params) -> Bonds:
+    def bonds(self, state: State, now: Circumstances, params: Params) -> Bonds:
         """The structure of this step."""
         return Bonds(
             self.players,
-            stage=self.kinds[int(self._now(state, params))],
-            layers=(social.circles(self.members(state, params)),),
+            stage=self.kinds[int(self._standing(now, params))],
+            layers=(social.circles(self.members(now, params)),),
             sight=tuple(
-                (by, to) for by, to, _, shown in social.pairs(self.edges(state, params)) if shown
+                (by, to) for by, to, _, shown in social.pairs(self.edges(now, params)) if shown
             ),
         )
 
-    def tell(self, state: State, params: Params) -> Shown:
+    def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
         """Everybody's groups and shares, and who shows one its window."""
-        members, players = self.members(state, params), self.players
+        members, players = self.members(now, params), self.players
         names = self.own_specs[0].codes
         kind = jnp.array([names.index(kind) for kind in self.kinds], jnp.uint8)
         about = jnp.concatenate(
             [(members.of + 1).astype(jnp.uint8), social.percent(members, GROUPS)], 1
         )
-        shows = self.edges(state, params).sight.T[..., None].astype(jnp.uint8)
-        return Shown(
-            jnp.full((players, 1), kind[self._now(state, params)]),
-            jnp.concatenate([self.of_contacts(about, state), shows], -1),
+        shows = self.edges(now, params).sight.T[..., None].astype(jnp.uint8)
+        return self.shown(
+            jnp.full((players, 1), kind[self._standing(now, params)]),
+            jnp.concatenate([self.of_contacts(about, now), shows], -1),
         )
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from rich.table import Table
 
 import sociarium
 from sociarium.catalogue import choices_of, find
-from sociarium.charters.society import Society, SocietyParams
+from sociarium.charters.society import Society
 from sociarium.cli.checks import World
 from sociarium.core.actions import action_names
 from sociarium.core.environment import compiled
 from sociarium.core.facets import Cooperation, Places, find_facet, ground_plan
+from sociarium.core.params import parameter, parameter_names
 from sociarium.core.specs import SocialSpec
 from sociarium.players import roster
 from sociarium.views import terminal
@@ -123,20 +124,18 @@ def arguments(env: Any) -> dict[str, dict[str, Any]]:
 
 def numbers(params: Any) -> dict[str, Any]:
     """Parameters as plain numbers, of large tables only the size; a beam's footprint as drawn."""
-    if isinstance(params, SocietyParams):
-        return {**numbers(params.world), **numbers(params.charter)}
     plain = {}
-    for field in fields(params):
-        value = np.asarray(getattr(params, field.name))
+    for name in parameter_names(params):
+        value = np.asarray(parameter(params, name))
         if value.dtype == bool and value.ndim == 2:
             rows = ["".join(".#"[cell] for cell in row.astype(int)) for row in value if row.any()]
-            plain[field.name] = " ".join(rows)
+            plain[name] = " ".join(rows)
         elif value.size > LISTED or (value.ndim and not value.size):
-            plain[field.name] = f"a table of {' x '.join(map(str, value.shape))}"
+            plain[name] = f"a table of {' x '.join(map(str, value.shape))}"
         elif value.ndim:
-            plain[field.name] = np.vectorize(lambda number: float(f"{number:.6g}"))(value).tolist()
+            plain[name] = np.vectorize(lambda number: float(f"{number:.6g}"))(value).tolist()
         else:
-            plain[field.name] = float(f"{value:.6g}") if value.dtype.kind == "f" else int(value)
+            plain[name] = float(f"{value:.6g}") if value.dtype.kind == "f" else int(value)
     return plain
 
 

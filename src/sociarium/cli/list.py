@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sociarium.catalogue import Entry, charters, make, worlds
+from sociarium.catalogue import Entry, articles, make, worlds
 from sociarium.core.actions import action_names
 
 WIDTH = 27  # of the longest id
@@ -16,7 +16,7 @@ WIDTH = 27  # of the longest id
 
 @dataclass(frozen=True)
 class List:
-    """Show all worlds, all charters, and worlds that come with one."""
+    """Show all worlds, all articles of charters, and worlds that come with a charter."""
 
     json: bool = False  # one JSON array instead of a table
 
@@ -37,14 +37,15 @@ class List:
             console.print(table)
             console.print()
         table = Table(box=None, pad_edge=False)
-        table.add_column("charter", no_wrap=True, min_width=WIDTH)
+        table.add_column("article", no_wrap=True, min_width=WIDTH)
         table.add_column("what it adds to any world")
-        for charter in charters():
-            table.add_row(charter.name, charter.summary)
+        for article in articles():
+            table.add_row(article.name, article.summary)
         console.print(table)
         console.print(
             f"\n`sociarium info {worlds()[0].family}` shows a world's rules, `sociarium watch "
-            f"{worlds()[0].family}+{charters()[-1].name}` plays one under a charter.",
+            f"{worlds()[0].family}+contract+speech?words=3` plays one under a charter of two "
+            "articles.",
             style="dim",
         )
 

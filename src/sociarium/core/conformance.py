@@ -323,6 +323,7 @@ def _social_in_spec(play: Play) -> str:
         "shared_view": (spec.shared_views,),
         "offsets": (spec.shared_views, 3),
         "windows": (spec.shared_views, *window),
+        "numbers": (len(spec.numbers),),
     }
     for name, shape in declared.items():
         found = getattr(seen, name).shape[2:]
@@ -333,6 +334,10 @@ def _social_in_spec(play: Play) -> str:
             highest = int(np.asarray(getattr(seen, name))[..., index].max())
             if highest >= len(plane.codes):
                 return f"{plane.name} shows code {highest} of {plane.codes}"
+    for index, number in enumerate(spec.numbers):
+        values = np.asarray(seen.numbers)[..., index]
+        if not number.low <= values.min() <= values.max() <= number.high:
+            return f"{number.name} is {values.min()}..{values.max()}, declared {number}"
     seats, offsets = (np.asarray(x).astype(np.int64) for x in (seen.shared_view, seen.offsets))
     if seats.size and not 0 <= seats.min() <= seats.max() <= spec.seats:
         return f"shared views are {seats.min()}..{seats.max()}, declared 0..{spec.seats}"

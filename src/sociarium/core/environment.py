@@ -36,6 +36,7 @@ class Social(eqx.Module):
 
     Beside its own window a player sees those of others (`shared_view`: a seat counted from 1, 0 for
     none); `offsets` tell how far ahead and to the right each stands, and how far it is turned.
+    `numbers` are those of its charter, such as fines.
     """
 
     own: UInt8[Array, "*batch players own"]
@@ -43,6 +44,7 @@ class Social(eqx.Module):
     shared_view: Int[Array, "*batch players shared_views"]
     offsets: Int16[Array, "*batch players shared_views 3"]
     windows: UInt8[Array, "*batch players shared_views planes rows cols"]
+    numbers: Int16[Array, "*batch players numbers"]
 
 
 class View(eqx.Module):
@@ -70,8 +72,10 @@ class View(eqx.Module):
 
     @property
     def numbers(self) -> Int16[Array, "*batch numbers"]:
-        """One's own numbers, then those that all share."""
-        return jnp.concatenate([self.own, self.shared], -1) if self.shared.shape[-1] else self.own
+        """One's own numbers, then those that all share, then those of the charter."""
+        social = () if self.social is None else (self.social.numbers,)
+        more = [numbers for numbers in (self.shared, *social) if numbers.shape[-1]]
+        return jnp.concatenate([self.own, *more], -1) if more else self.own
 
 
 class Transition(eqx.Module):

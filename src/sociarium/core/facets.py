@@ -140,17 +140,20 @@ Writes = Literal["say", "draft", "sign", "link"]
 
 @dataclass(frozen=True)
 class Writing(Facet):
-    """What players can write into a society between steps, and the clauses that bind everybody.
+    """What players can write into a society between steps.
 
     `kinds` are messages (say), clauses (draft; sign, which is also to vote) and ties (link). A
-    clause is about one of `terms`, and there is room for so many drafted `clauses`; `law` has a
-    sentence for each that stands from the start.
+    clause is about one of `terms`, and there is room for so many drafted `clauses`.
     """
 
     kinds: tuple[Writes, ...]
     terms: tuple[str, ...] = ()
     clauses: int = 0
-    law: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Anonymous(Facet):
+    """Players see that somebody is there and does something, but not who."""
 
 
 @dataclass(frozen=True)

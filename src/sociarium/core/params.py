@@ -1,7 +1,8 @@
 """Numbers of a rule sheet by their names, read and changed in a PyTree of parameters.
 
-Parameters may have parts, as those of a society have its world's and its charter's. A name is
-looked for in the parameters themselves, then in one part after another.
+Parameters may have parts, as those of a society have its world's and each article's. A number of a
+part that has a name of its own is called after it, as in `law.fine`; where no other has a number
+of the same name, its last word alone will do.
 """
 
 import dataclasses
@@ -15,58 +16,74 @@ import jax.numpy as jnp
 
 from sociarium.core.errors import BadArgument, UnknownName
 
+_Path = tuple[tuple[Any, str], ...]  # from the whole to a number: what holds it, and its name there
+
 
 def parameter_names(params: Any) -> tuple[str, ...]:
-    """The names of all numbers; one that a part before has too is left out."""
-    return tuple(dict.fromkeys(name for _, name in _numbers(params)))
+    """The names of all numbers."""
+    return tuple(dict.fromkeys(name for name, _ in _numbers(params)))
 
 
 def parameter(params: Any, name: str) -> Any:
     """A number by its name."""
-    for holder, known in _numbers(params):
-        if known == name:
-            return getattr(holder, name)
-    raise UnknownName("parameter", name, parameter_names(params))
+    *_, (holder, last) = _path(params, name)
+    return _part(holder, last)
 
 
 def replace_parameters(params: Any, **changes: object) -> Any:
-    """The same parameters with some numbers replaced by name; each keeps its type."""
-    for name in changes:
-        parameter(params, name)  # raises for an unknown name
-    return _replaced(params, changes)
+    """The same parameters with some numbers replaced by name; each keeps its type and shape."""
+    for name, value in changes.items():
+        path = _path(params, name)
+        holder, last = path[-1]
+        new = jax.tree.map(partial(_like, name), _part(holder, last), value)
+        for holder, last in reversed(path):
+            new = (
+                {**holder, last: new}
+                if isinstance(holder, dict)
+                else dataclasses.replace(holder, **{last: new})
+            )
+        params = new
+    return params
 
 
-def _replaced(params: Any, changes: dict[str, Any]) -> Any:
-    """Takes what it replaces out of `changes`, so that of two equal names the first counts."""
-    own = [field.name for field in dataclasses.fields(params)]
-    parts = {name: getattr(params, name) for name in own if _is_part(getattr(params, name))}
-    new = {
-        name: jax.tree.map(partial(_alike, name), getattr(params, name), changes.pop(name))
-        for name in own
-        if name in changes and name not in parts
-    }
-    new |= {name: _replaced(part, changes) for name, part in parts.items()}
-    return dataclasses.replace(params, **new)
-
-
-def _alike(name: str, old: Any, new: Any) -> Any:
-    """A number, or several, of the type of the old one."""
+def _like(name: str, old: Any, new: Any) -> Any:
+    """A number of the type of the old one; one for all, where there are several."""
     try:
-        return jnp.asarray(new, old.dtype)
+        new = jnp.asarray(new, old.dtype)
     except (TypeError, ValueError) as error:
         kind = "true or false" if old.dtype == bool else "a number"
         many = f"{kind}, {' x '.join(map(str, old.shape))} times" if old.ndim else kind
         raise BadArgument(f"{name} is {many}; given {new!r}") from error
+    return jnp.broadcast_to(new, old.shape) if new.ndim < old.ndim else new
 
 
-def _numbers(params: Any) -> Iterator[tuple[Any, str]]:
-    """Every number as what holds it and its name there."""
-    values = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
-    yield from ((params, name) for name, value in values.items() if not _is_part(value))
-    for value in values.values():
-        if _is_part(value):
-            yield from _numbers(value)
+def _path(params: Any, name: str) -> _Path:
+    """The way to a number by its name, or by the last word of it where that is no other's."""
+    numbers = dict(reversed(list(_numbers(params))))
+    if name in numbers:
+        return numbers[name]
+    meant = sorted(known for known in numbers if known.rpartition(".")[2] == name)
+    if len(meant) > 1:
+        raise BadArgument(f"{name} could be {' or '.join(meant)}; say which")
+    if not meant:
+        raise UnknownName("parameter", name, parameter_names(params))
+    return numbers[meant[0]]
+
+
+def _numbers(holder: Any, prefix: str = "", way: _Path = ()) -> Iterator[tuple[str, _Path]]:
+    """Every number by its name, and the way to it; those of the whole come before its parts'."""
+    named = isinstance(holder, dict)
+    names = list(holder) if named else [field.name for field in dataclasses.fields(holder)]
+    parts = [name for name in names if _is_part(_part(holder, name))]
+    yield from ((prefix + name, (*way, (holder, name))) for name in names if name not in parts)
+    for name in parts:
+        inner = f"{prefix}{name}." if named else prefix
+        yield from _numbers(_part(holder, name), inner, (*way, (holder, name)))
+
+
+def _part(holder: Any, name: str) -> Any:
+    return holder[name] if isinstance(holder, dict) else getattr(holder, name)
 
 
 def _is_part(value: Any) -> bool:
-    return isinstance(value, eqx.Module)
+    return isinstance(value, eqx.Module | dict)

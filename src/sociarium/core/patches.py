@@ -78,6 +78,15 @@ class NewPlayer(_Write):
     keeps_memory: bool = False
 
 
+# What players call each kind that they can write.
+WRITES: dict[type, Literal["say", "draft", "sign", "link"]] = {
+    Message: "say",
+    Draft: "draft",
+    Signature: "sign",
+    Ballot: "sign",
+    Tie: "link",
+}
+
 Patch = Annotated[
     Message | Draft | Signature | Ballot | Tie | NewPlayer, Field(discriminator="kind")
 ]

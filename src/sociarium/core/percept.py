@@ -163,6 +163,8 @@ class Percept(_Told):
     own: dict[Name, int | Name]  # names where a world names the values
     shared: dict[Name, int | Name]
     social: dict[Name, Name]
+    numbers: dict[Name, Finite]  # of the charter, such as fines
+    law: tuple[Sentence, ...]  # the clauses that stand now, whomever they bind
     contacts: tuple[Contact, ...]
     windows: tuple[ShownWindow, ...]
     events: tuple[SeenEvent, ...]

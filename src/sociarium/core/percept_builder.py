@@ -13,7 +13,7 @@ from sociarium.core.actions import COMPASS, action_names
 from sociarium.core.environment import Environment, Social, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Row
-from sociarium.core.facets import Board, Crafting, Places, find_facet, ground_plan
+from sociarium.core.facets import Anonymous, Board, Crafting, Places, find_facet, ground_plan
 from sociarium.core.percept import (
     PROTOCOL,
     Choice,
@@ -116,6 +116,7 @@ class PerceptBuilder:
         places, crafting = find_facet(env, Places), find_facet(env, Crafting)
         self._places = () if places is None else places.names
         self._on_board = env.has(Board)
+        self._anonymous = env.has(Anonymous)
         self._recipes = () if crafting is None else tuple(str(one) for one in crafting.recipes)
         self._rules = dict(env.sheet.rules)
         self._actions = np.array(action_names(env.actions), object)
@@ -149,6 +150,7 @@ class PerceptBuilder:
         heading: int = 0,
         score: float | None = None,
         knows: Bool[np.ndarray, " recipes"] | None = None,
+        law: Iterable[str] = (),
         map: KnownMap | None = None,
         skills: Iterable[SkillOffer] = (),
         status: str = "",
@@ -157,7 +159,8 @@ class PerceptBuilder:
     ) -> Percept:
         """The percept of the player in this seat, from its view and legal actions in NumPy.
 
-        `cell` and `heading` are its pose, `knows` its row of what the players have come across.
+        `cell` and `heading` are its pose, `knows` its row of what the players have come across;
+        the `law` is public.
         """
         located = cell is not None and ("pose" in self.privileged or map is not None)
         social = view.social
@@ -171,9 +174,11 @@ class PerceptBuilder:
             own=_numbers(self._own, self._spec.own, np.asarray(view.own)),
             shared=_numbers(self._shared, self._spec.shared, np.asarray(view.shared)),
             social={} if social is None else self._social_own.rows(np.asarray(social.own)[None])[0],
+            numbers={} if social is None else self._terms(np.asarray(social.numbers)),
+            law=tuple(law),
             contacts=() if social is None else self._contacts(np.asarray(social.ties)),
             windows=() if social is None else self._windows(social),
-            events=tuple(self._event(row, located) for row in events),
+            events=tuple(self._event(self._told_to(seat, row), located) for row in events),
             messages=tuple(messages),
             chosen=tuple(chosen),
             knowledge=self._disclosed(knows),
@@ -248,6 +253,13 @@ class PerceptBuilder:
         row, col = divmod(int(cell), cols) if here else (None, None)
         return Pose.model_construct(row=row, col=col, heading=COMPASS[heading])
 
+    def _told_to(self, seat: int, row: Row) -> Row:
+        """What a player is told of an event: not who it was, where players are anonymous."""
+        if not self._anonymous:
+            return row
+        hidden = {name: -1 for name in ("actor", "target") if getattr(row, name) != seat}
+        return row._replace(**hidden)
+
     def _event(self, row: Row, located: bool) -> SeenEvent:
         spec = self._events[row.kind]
         placed = row.row >= 0 and (located or self._plan.window == "fixed")
@@ -276,6 +288,13 @@ class PerceptBuilder:
             name = None if seat is None else self.names[seat]
             found.append(Contact.model_construct(seat=seat, name=name, ties=about))
         return tuple(found)
+
+    def _terms(self, values: np.ndarray) -> dict[str, float]:
+        """The numbers of the charter by name, in points."""
+        social = self._spec.social
+        specs = () if social is None else social.numbers
+        told = zip(specs, values.tolist(), strict=True)
+        return {one.name: round(value * one.unit, 9) for one, value in told}
 
     def _windows(self, social: Social) -> tuple[ShownWindow, ...]:
         shown = np.flatnonzero(social.shared_view)

@@ -62,6 +62,7 @@ class ViewReader:
         spec = self.spec.social
         assert spec is not None
         social.own[:] = [_code(_codes(plane), percept.social[plane.name]) for plane in spec.own]
+        social.numbers[:] = [round(percept.numbers[one.name] / one.unit) for one in spec.numbers]
         tables = [(plane.name, _codes(plane)) for plane in spec.ties]
         for row, contact in enumerate(percept.contacts):
             social.ties[row] = [_code(codes, contact.ties[name]) for name, codes in tables]

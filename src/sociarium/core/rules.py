@@ -17,13 +17,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RuleSheet:
-    """Title, paper, numbered rules and the stated departures from the references."""
+    """Title, paper, numbered rules and the stated departures from the references.
+
+    `law` are the clauses that stand from the start in a society, in plain sentences.
+    """
 
     title: str
     summary: str
     paper: str
     rules: dict[str, str]
     departures: tuple[str, ...]
+    law: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, docstring: str | None) -> "RuleSheet":
@@ -58,4 +62,5 @@ class RuleSheet:
     def __str__(self) -> str:
         paper = f" ({self.paper})" if self.paper else ""
         rules = "\n".join(f"{number:>4}  {text}" for number, text in self.rules.items())
-        return "\n".join((f"{self.title}: {self.summary}{paper}.", rules, *self.departures))
+        law = (f"Law {number}: {text}" for number, text in enumerate(self.law, 1))
+        return "\n".join((f"{self.title}: {self.summary}{paper}.", rules, *law, *self.departures))

@@ -58,7 +58,7 @@ class OwnSpec:
 
     Where `told` names its values, the lowest first, a society tells it to one's contacts too. A
     number that all share may be about the player in a `seat`: then its name begins with "seat" and
-    that number, for which a percept has what the player is called.
+    that number, for which a percept has what the player is called. It counts in a `unit`.
     """
 
     name: str
@@ -66,6 +66,7 @@ class OwnSpec:
     high: int
     told: tuple[str, ...] = ()
     seat: int | None = None
+    unit: float = 1
 
     def called(self, names: Sequence[str]) -> str:
         """Its name where players have these `names`."""
@@ -96,7 +97,8 @@ class SocialSpec:
     """What a player sees of its society: codes about itself and about each of its contacts.
 
     Up to `shared_views` windows of others come beside its own: whose they are is one of so many
-    `seats`, and they stand at most `far` cells away along rows and columns.
+    `seats`, and they stand at most `far` cells away along rows and columns. `numbers` are those of
+    the charter.
     """
 
     own: tuple[PlaneSpec, ...]
@@ -105,11 +107,12 @@ class SocialSpec:
     shared_views: int = 0
     seats: int = 0
     far: int = 0
+    numbers: tuple[OwnSpec, ...] = ()
 
     @property
     def bytes_per_player(self) -> int:
-        """Size of one player's codes in memory; the windows of others come on top."""
-        return len(self.own) + self.contacts * len(self.ties)
+        """Size of one player's codes and numbers in memory; windows of others come on top."""
+        return len(self.own) + self.contacts * len(self.ties) + 2 * len(self.numbers)
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,8 @@ class ViewSpec:
 
     @property
     def numbers(self) -> tuple[OwnSpec, ...]:
-        """One's own numbers, then those that all share."""
-        return (*self.own, *self.shared)
+        """One's own numbers, then those that all share, then those of the charter."""
+        return (*self.own, *self.shared, *(() if self.social is None else self.social.numbers))
 
     def with_role(self, role: Role) -> tuple[int, ...]:
         """The indices of all planes with this role."""
@@ -174,6 +177,9 @@ class EventSpec:
     on none and has no target, to all), to those `involved` only, to `all`, or to `nobody`: then it
     is there for metrics. `causes` are the verbs
     of actions that can cause it: whoever is present and may do one of them has the opportunity.
+    `does` says what somebody does who does it, as in "zaps somebody", the best way first, where
+    {value} stands for one of `values`; and `unit` what its value counts, as in "cells".
+    `passed_up` names the event that somebody could have done it and did not, if there is one.
     An `attack` is meant to hurt another player, and `harm` is what it does to the target.
     """
 
@@ -185,6 +191,9 @@ class EventSpec:
     causes: tuple[str, ...] = ()
     slots: int = 1
     role: Literal["", "attack", "harm"] = ""
+    does: tuple[str, ...] = ()
+    unit: str = ""
+    passed_up: str = ""
 
     @property
     def has_amounts(self) -> bool:

@@ -140,7 +140,6 @@ class PromptWriter:
         self._map_words = MapWords(env.view_spec, ground_plan(env), phrases)
         self._persona, self._demonstrations = persona, tuple(demonstrations)
         written = find_facet(env, Writing) or Writing(())
-        self._law = "\n".join(phrases("knowledge.recipe", text=text) for text in written.law)
         self._menus = MenuWriter(
             env.actions, menu, skills, written.kinds, written.terms, written.clauses, phrases
         )
@@ -161,7 +160,7 @@ class PromptWriter:
             "knowledge": "\n".join(
                 self._say("knowledge.recipe", text=one) for one in percept.knowledge
             ),
-            "law": self._law,
+            "law": "\n".join(self._say("knowledge.recipe", text=one) for one in percept.law),
             "groups": "\n".join(self._groups(percept)),
             "memory": "\n".join(remembered),
             "percept": self.renderer.render(percept, mark),

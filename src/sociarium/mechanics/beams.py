@@ -27,9 +27,22 @@ SMALL = np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]], bool) 
 
 ZAP = ActionSpec("zap", "zap", sentence="fire your zap beam at whoever stands ahead")
 ZAPPING = (
-    EventSpec("fired", "{actor} fired the zap beam", causes=("zap",), role="attack"),
-    EventSpec("zapped", "{actor} zapped {target}", "target", causes=("zap",), role="harm"),
-    EventSpec("returned", "{actor} came back"),
+    EventSpec(
+        "fired",
+        "{actor} fired the zap beam",
+        causes=("zap",),
+        role="attack",
+        does=("fires the zap beam",),
+    ),
+    EventSpec(
+        "zapped",
+        "{actor} zapped {target}",
+        "target",
+        causes=("zap",),
+        role="harm",
+        does=("zaps somebody",),
+    ),
+    EventSpec("returned", "{actor} came back", does=("comes back",)),
 )
 
 

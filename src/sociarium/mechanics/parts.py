@@ -8,7 +8,7 @@ digits of 11 bits, so that 2^20 of them can be added up in 32 bits.
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 PARTS = 55440  # of a point
 MOST_MEMBERS = 2**20  # of one sum
@@ -73,6 +73,18 @@ class Parts(eqx.Module):
         """The difference."""
         low = self.low - other.low
         return Parts(self.high - other.high + (low >> 2 * DIGIT), low & 2 ** (2 * DIGIT) - 1)
+
+    def __neg__(self) -> "Parts":
+        """As much in the other direction."""
+        return Parts(jnp.zeros_like(self.high), jnp.zeros_like(self.low)) - self
+
+    def __le__(self, other: "Parts") -> Bool[Array, "..."]:
+        """Where it is no more than the other."""
+        return (self.high < other.high) | (self.high == other.high) & (self.low <= other.low)
+
+    def where(self, chosen: Bool[Array, "..."]) -> "Parts":
+        """Itself where chosen, else nothing."""
+        return Parts(jnp.where(chosen, self.high, 0), jnp.where(chosen, self.low, 0))
 
     def sum(self, axis: int) -> "Parts":
         """The sum along an axis of at most MOST_MEMBERS."""

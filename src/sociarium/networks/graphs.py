@@ -31,6 +31,7 @@ SEAT_AXES = {
     "shared_view": -2,
     "offsets": -3,
     "windows": -5,
+    "numbers": -2,
 }
 MYSELF = 0  # the plane of the ties that tells which node is one's own
 TURNED = PlaneSpec("turned", ("as I am", "to the right", "around", "to the left"))

@@ -111,10 +111,13 @@ def _new(key: Any, page: Mapping[str, Any], env: Environment[Any, Any]) -> Weigh
 
 
 def _view_page(spec: ViewSpec) -> dict[str, Any]:
-    """What a network can see of a view: not whom its shared numbers are about in words."""
+    """What a network can see of a view: not whom its numbers are about, nor what they count."""
     page = dataclasses.asdict(spec)
-    for number in (*page["own"], *page["shared"]):
-        del number["seat"]
+    social = page["social"] or {}
+    for number in (*page["own"], *page["shared"], *social.get("numbers", ())):
+        del number["seat"], number["unit"]
+    if not social.get("numbers", True):
+        del social["numbers"]
     return page
 
 

@@ -112,7 +112,12 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
         worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
         social_policy = social.SOCIAL_POLICIES[name](env, **own)
-        return SocietyPolicy(worker, social_policy, len(env.world.actions), env.charter.pauses)
+        return SocietyPolicy(
+            worker,
+            social_policy,
+            deeds=len(env.world.actions),
+            stage=env.charter.stage,
+        )
     if kind.outside:
         raise BadArgument(
             f"{seat} decides outside compiled code, so it can sit only in a match: "

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import NONE, STAGE, STANDS_STILL
+from sociarium.charters.article import NONE, STANDS_STILL
 from sociarium.core.actions import STAY
 from sociarium.core.environment import View
 from sociarium.mechanics.layout import merged
@@ -20,13 +20,14 @@ from sociarium.players.protocol import PurePlayer
 class SocietyPolicy(eqx.Module):
     """`worker` in the world of a society, and `social_policy` for everything social.
 
-    The world has the first `deeds` actions; where the society `pauses` it, the worker waits.
+    The world has the first `deeds` actions; where a code about oneself tells the `stage`, the
+    worker waits while the world stands still.
     """
 
     worker: PurePlayer
     social_policy: PurePlayer
     deeds: int = eqx.field(static=True)
-    pauses: bool = eqx.field(static=True)
+    stage: int | None = eqx.field(static=True)
 
     def begin(self, key: Key[Array, ""]) -> tuple[Any, Any]:
         """What both remember."""
@@ -44,9 +45,9 @@ class SocietyPolicy(eqx.Module):
         chosen, social = self.social_policy.act(key, view, legal[self.deeds :], social)
         seen = eqx.tree_at(lambda v: v.social, view, None)
         deed, worked = self.worker.act(key, seen, legal[: self.deeds], working)
-        if self.pauses:
+        if self.stage is not None:
             assert view.social is not None
-            rests = view.social.own[STAGE] == STANDS_STILL
+            rests = view.social.own[self.stage] == STANDS_STILL
             deed, worked = jnp.where(rests, STAY, deed), merged(rests, working, worked)
         deed = jnp.where(chosen == NONE, deed, self.deeds + chosen)
         return deed.astype(jnp.int32), (worked, social)

@@ -145,10 +145,20 @@ class CleanUp(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("ate", "{actor} ate an apple", causes=("move",)),
-        EventSpec("cleaned", "{actor} cleaned {value} cells", causes=("clean",)),
+        EventSpec("ate", "{actor} ate an apple", causes=("move",), does=("eats an apple",)),
         EventSpec(
-            "passed_up", "{actor} could have cleaned {value} cells and did not", visible="nobody"
+            "cleaned",
+            "{actor} cleaned {value} cells",
+            causes=("clean",),
+            does=("cleans the river",),
+            unit="cells",
+        ),
+        EventSpec(
+            "passed_up",
+            "{actor} could have cleaned {value} cells and did not",
+            visible="nobody",
+            does=("passes up a chance to clean",),
+            unit="cells",
         ),
         EventSpec("fouled", "waste appeared", axis="place"),
         *beams.ZAPPING,

@@ -112,8 +112,18 @@ class Coins(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("took_own", "{actor} took a coin of its own colour", causes=("move",)),
-        EventSpec("took_other", "{actor} took a coin of {target}", causes=("move",)),
+        EventSpec(
+            "took_own",
+            "{actor} took a coin of its own colour",
+            causes=("move",),
+            does=("takes its own coin",),
+        ),
+        EventSpec(
+            "took_other",
+            "{actor} took a coin of {target}",
+            causes=("move",),
+            does=("takes somebody else's coin",),
+        ),
     )
     gauge_specs = (GaugeSpec("coins", "coins lying about"),)
     cooperation = Cooperation(

@@ -146,10 +146,19 @@ class CoopMining(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("mined_iron", "{actor} mined iron", causes=("mine",)),
-        EventSpec("struck_gold", "{actor} struck gold", causes=("mine",)),
-        EventSpec("mined_gold", "{actor} mined gold together with others", causes=("mine",)),
-        EventSpec("failed", "the gold {actor} struck closed with {value} at work"),
+        EventSpec("mined_iron", "{actor} mined iron", causes=("mine",), does=("mines iron",)),
+        EventSpec("struck_gold", "{actor} struck gold", causes=("mine",), does=("strikes gold",)),
+        EventSpec(
+            "mined_gold",
+            "{actor} mined gold together with others",
+            causes=("mine",),
+            does=("mines gold with others",),
+        ),
+        EventSpec(
+            "failed",
+            "the gold {actor} struck closed with {value} at work",
+            does=("strikes gold in vain",),
+        ),
     )
     gauge_specs = (
         GaugeSpec("iron", "iron in the pit"),

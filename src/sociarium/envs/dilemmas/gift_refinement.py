@@ -133,15 +133,32 @@ class GiftRefinement(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("picked", "{actor} picked up a token", causes=("move",)),
-        EventSpec("gave", "{actor} gave {target} a token", causes=("gift",)),
-        EventSpec("consumed", "{actor} consumed {value} tokens", causes=("consume",)),
+        EventSpec(
+            "picked", "{actor} picked up a token", causes=("move",), does=("picks up a token",)
+        ),
+        EventSpec(
+            "gave",
+            "{actor} gave {target} a token",
+            causes=("gift",),
+            does=("gives a token away",),
+        ),
+        EventSpec(
+            "consumed",
+            "{actor} consumed {value} tokens",
+            causes=("consume",),
+            does=("consumes its tokens",),
+            unit="tokens",
+        ),
         EventSpec(
             "wasted",
             "{actor} consumed {value} tokens that could have been given",
             visible="nobody",
+            does=("wastes tokens",),
+            unit="tokens",
         ),
-        EventSpec("reached_out", "{actor} held out a gift", causes=("gift",)),
+        EventSpec(
+            "reached_out", "{actor} held out a gift", causes=("gift",), does=("holds out a gift",)
+        ),
     )
     gauge_specs = (
         GaugeSpec("tokens", "tokens lying about"),

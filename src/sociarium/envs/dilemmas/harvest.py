@@ -209,9 +209,20 @@ class Harvest(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("ate", "{actor} ate an apple", causes=("move",)),
-        EventSpec("ate_last", "{actor} ate the last apple of a patch", causes=("move",)),
-        EventSpec("spared", "{actor} left the last apple of a patch standing", visible="nobody"),
+        EventSpec("ate", "{actor} ate an apple", causes=("move",), does=("eats an apple",)),
+        EventSpec(
+            "ate_last",
+            "{actor} ate the last apple of a patch",
+            causes=("move",),
+            does=("eats the last apple of a patch", "takes the last apple of a tree"),
+            passed_up="spared",
+        ),
+        EventSpec(
+            "spared",
+            "{actor} left the last apple of a patch standing",
+            visible="nobody",
+            does=("spares the last apple of a patch",),
+        ),
         EventSpec("patch_died", "patch {value} is bare for good", axis="place"),
         *beams.ZAPPING,
     )

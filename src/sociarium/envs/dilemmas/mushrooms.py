@@ -146,7 +146,12 @@ class Mushrooms(GridWorld[State, Params]):
     sheet = SHEET
     event_specs = (
         *(
-            EventSpec(f"ate_{kind}", f"{{actor}} ate one {kind} mushroom", causes=("move",))
+            EventSpec(
+                f"ate_{kind}",
+                f"{{actor}} ate one {kind} mushroom",
+                causes=("move",),
+                does=(f"eats a {kind} mushroom",),
+            )
             for kind in KINDS
         ),
         EventSpec("sprouted", "a mushroom grew", axis="place"),

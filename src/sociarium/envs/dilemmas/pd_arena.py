@@ -147,12 +147,32 @@ class PDArena(GridWorld[State, Params]):
 
     sheet = SHEET
     event_specs = (
-        EventSpec("took_cooperate", "{actor} took a cooperate token", causes=("move",)),
-        EventSpec("took_defect", "{actor} took a defect token", causes=("move",)),
-        EventSpec("met", "{actor} met {target} and got {value}", causes=("interact",)),
-        EventSpec("was_met", "{actor}, met by {target}, got {value}"),
-        EventSpec("reached_out", "{actor} tried to meet somebody", causes=("interact",)),
-        EventSpec("returned", "{actor} came back"),
+        EventSpec(
+            "took_cooperate",
+            "{actor} took a cooperate token",
+            causes=("move",),
+            does=("takes a cooperate token",),
+        ),
+        EventSpec(
+            "took_defect",
+            "{actor} took a defect token",
+            causes=("move",),
+            does=("takes a defect token",),
+        ),
+        EventSpec(
+            "met",
+            "{actor} met {target} and got {value}",
+            causes=("interact",),
+            does=("meets somebody",),
+        ),
+        EventSpec("was_met", "{actor}, met by {target}, got {value}", does=("is met by somebody",)),
+        EventSpec(
+            "reached_out",
+            "{actor} tried to meet somebody",
+            causes=("interact",),
+            does=("tries to meet somebody",),
+        ),
+        EventSpec("returned", "{actor} came back", does=("comes back",)),
     )
     gauge_specs = (
         GaugeSpec("cooperate", "cooperate tokens in bags"),

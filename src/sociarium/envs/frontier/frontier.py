@@ -201,10 +201,26 @@ class Frontier(Environment[State, Params]):
     def _events(self) -> tuple[EventSpec, ...]:
         kinds, workplaces = self.kinds, self.workplaces
         always = (
-            EventSpec("picked", "{actor} picked {value}", values=kinds, causes=("pick",)),
-            EventSpec("dumped", "{actor} left {value}", values=kinds, causes=("dump",)),
             EventSpec(
-                "synthesised", "{actor} did {value}", values=workplaces, causes=("synthesise",)
+                "picked",
+                "{actor} picked {value}",
+                values=kinds,
+                causes=("pick",),
+                does=("picks {value}",),
+            ),
+            EventSpec(
+                "dumped",
+                "{actor} left {value}",
+                values=kinds,
+                causes=("dump",),
+                does=("leaves {value} behind",),
+            ),
+            EventSpec(
+                "synthesised",
+                "{actor} did {value}",
+                values=workplaces,
+                causes=("synthesise",),
+                does=("does {value}",),
             ),
             EventSpec(
                 "handed_over",
@@ -212,14 +228,28 @@ class Frontier(Environment[State, Params]):
                 axis="target",
                 values=kinds,
                 causes=("dump",),
+                does=("hands {value} over",),
             ),
-            EventSpec("discovered", "{actor} discovered {value}", values=kinds, slots=len(kinds)),
-            EventSpec("found", "{actor} found a place for {value}", values=workplaces),
+            EventSpec(
+                "discovered",
+                "{actor} discovered {value}",
+                values=kinds,
+                slots=len(kinds),
+                does=("discovers {value}",),
+            ),
+            EventSpec(
+                "found",
+                "{actor} found a place for {value}",
+                values=workplaces,
+                does=("finds a place for {value}",),
+            ),
         )
         hungry = (
-            EventSpec("ate", "{actor} ate {value}", values=kinds, causes=("eat",)),
-            EventSpec("bitten", "a beast bit {actor}"),
-            EventSpec("starved", "{actor} starved"),
+            EventSpec(
+                "ate", "{actor} ate {value}", values=kinds, causes=("eat",), does=("eats {value}",)
+            ),
+            EventSpec("bitten", "a beast bit {actor}", does=("is bitten",)),
+            EventSpec("starved", "{actor} starved", does=("starves",)),
         )
         return always + (hungry if self.hunger else ())
 

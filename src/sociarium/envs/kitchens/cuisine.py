@@ -234,11 +234,33 @@ class Cuisine(Environment[State, Params]):
         )
         acts = ("take", "put", "activate", "fetch")
         self.event_specs = (
-            EventSpec("took", "{actor} took {value}", values=items, causes=("take", "fetch")),
-            EventSpec("put_in", "{actor} put {value} into a tool", values=items, causes=("put",)),
-            EventSpec("threw_away", "{actor} threw {value} away", values=items, causes=("put",)),
             EventSpec(
-                "cooked", "{actor} began to make {value}", values=items, causes=("activate",)
+                "took",
+                "{actor} took {value}",
+                values=items,
+                causes=("take", "fetch"),
+                does=("takes {value}",),
+            ),
+            EventSpec(
+                "put_in",
+                "{actor} put {value} into a tool",
+                values=items,
+                causes=("put",),
+                does=("puts {value} into a tool",),
+            ),
+            EventSpec(
+                "threw_away",
+                "{actor} threw {value} away",
+                values=items,
+                causes=("put",),
+                does=("throws {value} away",),
+            ),
+            EventSpec(
+                "cooked",
+                "{actor} began to make {value}",
+                values=items,
+                causes=("activate",),
+                does=("begins to make {value}",),
             ),
             EventSpec(
                 "served",
@@ -246,6 +268,7 @@ class Cuisine(Environment[State, Params]):
                 values=items,
                 causes=("put",),
                 visible="all",
+                does=("serves {value}",),
             ),
             EventSpec(
                 "refused",
@@ -253,6 +276,7 @@ class Cuisine(Environment[State, Params]):
                 values=OUTCOMES,
                 causes=acts,
                 visible="involved",
+                does=("fails because {value}",),
             ),
             EventSpec("ordered", "somebody ordered {value}", "place", values=items, visible="all"),
             EventSpec(

@@ -162,17 +162,61 @@ class Overcooked(Environment[State, Params]):
         ActionSpec("interact", "interact", sentence="use the cell you face"),
     )
     event_specs = (
-        EventSpec("took", "{actor} took {value}", values=ITEMS, causes=("interact",)),
-        EventSpec("lifted", "{actor} took {value} off a counter", values=ITEMS),
-        EventSpec("put", "{actor} put {value} on a counter", values=ITEMS, causes=("interact",)),
-        EventSpec("potted", "{actor} put {value} into a pot", values=ITEMS, causes=("interact",)),
-        EventSpec("started", "{actor} started a pot", causes=("interact",)),
-        EventSpec("plated", "{actor} put {value} on a dish", values=ITEMS, causes=("interact",)),
         EventSpec(
-            "served", "{actor} served {value}", values=ITEMS, causes=("interact",), visible="all"
+            "took",
+            "{actor} took {value}",
+            values=ITEMS,
+            causes=("interact",),
+            does=("takes {value}",),
         ),
-        EventSpec("useful_dish", "{actor} took a dish that a pot will need", visible="nobody"),
-        EventSpec("collided", "{actor} bumped into somebody", causes=("move",)),
+        EventSpec(
+            "lifted",
+            "{actor} took {value} off a counter",
+            values=ITEMS,
+            does=("takes {value} off a counter",),
+        ),
+        EventSpec(
+            "put",
+            "{actor} put {value} on a counter",
+            values=ITEMS,
+            causes=("interact",),
+            does=("puts {value} on a counter",),
+        ),
+        EventSpec(
+            "potted",
+            "{actor} put {value} into a pot",
+            values=ITEMS,
+            causes=("interact",),
+            does=("puts {value} into a pot",),
+        ),
+        EventSpec("started", "{actor} started a pot", causes=("interact",), does=("starts a pot",)),
+        EventSpec(
+            "plated",
+            "{actor} put {value} on a dish",
+            values=ITEMS,
+            causes=("interact",),
+            does=("puts {value} on a dish",),
+        ),
+        EventSpec(
+            "served",
+            "{actor} served {value}",
+            values=ITEMS,
+            causes=("interact",),
+            visible="all",
+            does=("serves {value}",),
+        ),
+        EventSpec(
+            "useful_dish",
+            "{actor} took a dish that a pot will need",
+            visible="nobody",
+            does=("takes a dish that a pot needs",),
+        ),
+        EventSpec(
+            "collided",
+            "{actor} bumped into somebody",
+            causes=("move",),
+            does=("bumps into somebody",),
+        ),
     )
     gauge_specs = (
         GaugeSpec("at_work", "pots at work"),

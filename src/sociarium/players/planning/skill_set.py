@@ -39,7 +39,7 @@ def own_skills(env: Environment[Any, Any]) -> tuple[Skill, ...]:
 
 def social_skills(society: Society) -> tuple[Skill, ...]:
     """A skill for every verb among the actions that a charter and speech add to a world."""
-    return deeds(society.deeds[len(society.world.actions) :])
+    return deeds(society.charter.deeds[len(society.world.actions) :])
 
 
 def deeds(actions: Actions) -> tuple[Skill, ...]:

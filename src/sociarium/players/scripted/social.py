@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.charter import NONE
+from sociarium.charters.article import NONE
 from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.actions import action_names, actions_by_object

@@ -1,6 +1,6 @@
 """What a private package adds to Sociarium: entries that say where things live."""
 
-from sociarium.catalogue import CharterEntry, Entry
+from sociarium.catalogue import ArticleEntry, Entry
 
 NURSERY = Entry(
     id="nursery-v0",
@@ -20,4 +20,4 @@ TEA_STALL = Entry(
     cast="random*5",
     kind="kitchen",
 )
-TITHE = CharterEntry("tithe", "orchard_pack.tithe:Tithe", "a tenth of all points goes to seat 0")
+TITHE = ArticleEntry("tithe", "orchard_pack.tithe:Tithe", "a tenth of all points goes to seat 0")

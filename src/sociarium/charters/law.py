@@ -1,0 +1,262 @@
+"""Law: clauses that bind everybody from the start, enforced by nobody in particular.
+
+Rules
+  C1  A clause names something that players do, how often or when it matters, and what it costs or
+      earns them. It binds every player, or those in the seats it names, whoever decides for them.
+  C2  Every breach is one player's and counts once, in the step in which it happens. Counts are
+      taken over windows of so many steps of the world, one after the other, from the step in which
+      the clause begins to hold; what has to be reached is judged when a window ends.
+  C3  What is paid goes to the other players in equal shares, to the victim, into a pool, or to
+      nobody; what is earned comes from there. A pool that cannot pay all who are due in a step pays
+      none of them.
+  C4  Where there is a floor, whoever would have less after a fine than the floor, of all it has
+      earned so far, does not pay it.
+"""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from sociarium.charters.article import Article, Circumstances, Proceedings, Shown
+from sociarium.charters.clauses import Clause, Judgement, read_clause, simple_clause
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument
+from sociarium.core.events import Events, event
+from sociarium.core.rules import RuleSheet
+from sociarium.core.specs import EventSpec, OwnSpec
+from sociarium.mechanics.parts import Parts
+from sociarium.mechanics.transfers import among_others, owed
+
+SHEET = RuleSheet.read(__doc__)
+MOST_CLAUSES = 64
+MOST_SHOWN, CENTS = 300, 100  # what a view can tell of an amount, in hundredths of a point
+NO_FLOOR = -1e6
+
+
+class LawParams(eqx.Module):
+    """The numbers of all clauses, in their order, and the floor."""
+
+    fine: Float[Array, " clauses"]
+    limit: Int[Array, " clauses"]
+    window: Int[Array, " clauses"]
+    begins: Int[Array, " clauses"]
+    ends: Int[Array, " clauses"]
+    level: Float[Array, " clauses"]
+    floor: Float[Array, ""]
+
+
+class LawState(eqx.Module):
+    """What everybody did in the window of each clause, what it has earned, and the pool."""
+
+    count: Int[Array, "clauses players"]
+    score: Parts
+    pool: Parts
+
+
+class Law(Article[LawState, LawParams]):
+    """Clauses as sentences, as in `Law("whoever zaps pays its victim 5")`.
+
+    Fines by the names of events, as in `Law(zapped=2)`, go to the others; below 0 they are bonuses
+    that the others pay. With a `floor` nobody is fined below it.
+    """
+
+    name = "law"
+    sheet = SHEET
+    suits_large = True
+
+    def __init__(
+        self, *clauses: str, floor: int | float | None = None, **fines: int | float
+    ) -> None:
+        if not 1 <= len(clauses) + len(fines) <= MOST_CLAUSES:
+            raise BadArgument(
+                f"a law has 1 to {MOST_CLAUSES} clauses, as in law?zapped=2 or "
+                f"Law('whoever zaps pays its victim 5'); given {len(clauses) + len(fines)}"
+            )
+        self.texts, self.floor, self.fines = clauses, floor, fines
+        self._resolve(fines=tuple(sorted(fines.items())))
+
+    @classmethod
+    def named(
+        cls, clauses: str = "", floor: int | float | None = None, **fines: Any
+    ) -> "Article[LawState, LawParams]":
+        """As in `law?zapped=2` or `law?clauses=nobody zaps, fine 2; whoever ate pays 0.1`."""
+        return cls(*sentences(clauses), floor=floor, **numbered(fines))
+
+    def bind(self, world: Environment[Any, Any], before: Any) -> None:
+        """Reads every clause as one about this world."""
+        events, gauges = world.event_specs, world.gauge_specs
+        self.clauses = (
+            *(read_clause(text, events, gauges, world.players) for text in self.texts),
+            *(simple_clause(name, fine, events) for name, fine in self.fines.items()),
+        )
+        self.event_specs = tuple(
+            spec
+            for number, clause in enumerate(self.clauses, 1)
+            for spec in _events(f"{self.name} {number}", clause)
+        )
+        self.number_specs = tuple(
+            OwnSpec(
+                f"{'fine' if clause.pays else 'bonus'} of {self.name} {number}",
+                0,
+                MOST_SHOWN * CENTS,
+                unit=1 / CENTS,
+            )
+            for number, clause in enumerate(self.clauses, 1)
+        )
+        self.judgements = tuple(
+            Judgement(broke.name, clause.conduct, kept=kept[0].name if kept else "")
+            for number, clause in enumerate(self.clauses, 1)
+            for broke, *kept in (_events(f"{self.name} {number}", clause),)
+            if clause.pays
+        )
+        law = tuple(clause.sentence for clause in self.clauses)
+        self.sheet = dataclasses.replace(self.sheet, law=law)
+
+    def defaults(self) -> LawParams:
+        """The numbers as they stand in the clauses."""
+        of = lambda name, kind: jnp.array([getattr(c, name) for c in self.clauses], kind)  # noqa: E731
+        return LawParams(
+            fine=of("amount", jnp.float32),
+            limit=of("limit", jnp.int32),
+            window=of("window", jnp.int32),
+            begins=of("begins", jnp.int32),
+            ends=of("ends", jnp.int32),
+            level=of("level", jnp.float32),
+            floor=jnp.float32(NO_FLOOR if self.floor is None else self.floor),
+        )
+
+    def begin(self, key: Any, now: Circumstances, params: LawParams) -> LawState:
+        """Nobody has done anything, and the pool is empty."""
+        nothing = jnp.zeros(self.players if self.floor is not None else 0, jnp.int32)
+        return LawState(
+            count=jnp.zeros((len(self.clauses), self.players), jnp.int32),
+            score=Parts(nothing, nothing),
+            pool=Parts(jnp.int32(0), jnp.int32(0)),
+        )
+
+    def adjust(
+        self, parts: Parts, state: LawState, step: Proceedings, params: LawParams
+    ) -> tuple[Parts, LawState, Events]:
+        """One clause after the other (C1 to C4)."""
+        count, pool, happened = [], state.pool, {}
+        for number, clause in enumerate(self.clauses):
+            own, in_force = _numbers(params, number), self.in_force(state)[number]
+            judged, times, counted = self._judged(clause, own, state.count[number], in_force, step)
+            count.append(counted)
+            due, concerned = owed(times, own["amount"]), times > 0
+            settles = concerned
+            if clause.pays and self.floor is not None:
+                settles &= Parts.of(params.floor) <= state.score + parts - due
+            if not clause.pays and clause.party == "pool":
+                settles &= due.sum(0) <= pool
+            due, value = due.where(settles), jnp.where(settles, times, 0) * own["amount"]
+            parts, pool = self._settled(clause, own, parts, pool, due, settles, step)
+            first, *kept = _events(f"{self.name} {number + 1}", clause)
+            happened[first.name] = event(concerned if clause.pays else settles, value=value)
+            happened |= {spec.name: event(judged & ~concerned) for spec in kept}
+        score = state.score + parts if self.floor is not None else state.score
+        numbers = (jnp.stack(count), score, pool)
+        after = eqx.tree_at(lambda s: (s.count, s.score, s.pool), state, numbers)
+        return parts, after, happened
+
+    def in_force(self, state: LawState) -> Bool[Array, " clauses"]:
+        """Which clauses stand: all of them."""
+        return jnp.ones(len(self.clauses), bool)
+
+    def _judged(
+        self,
+        clause: Clause,
+        own: dict[str, Array],
+        count: Int[Array, " players"],
+        in_force: Bool[Array, ""],
+        step: Proceedings,
+    ) -> tuple[Bool[Array, " players"], Int[Array, " players"], Int[Array, " players"]]:
+        """Who is judged, how often each is to pay or to get, and the count of its window (C2)."""
+        clock = step.now.clock
+        holds = in_force & ~step.now.paused & (clock >= own["begins"]) & (clock < own["ends"])
+        if clause.gauge:
+            level = step.levels[clause.gauge]
+            holds &= level > own["level"] if clause.above else level < own["level"]
+        seats = np.isin(np.arange(self.players), clause.seats) | (not clause.seats)
+        binds, conduct = holds & jnp.asarray(seats), clause.conduct
+        amount = conduct.units if clause.by_unit or clause.per_unit else conduct.times
+        amount = conduct.inflicted if clause.party == "victim" else amount
+        done = jnp.where(binds, amount(step.events, self.players), 0)
+        if clause.judged == "each":
+            return binds, done, count
+        age = jnp.maximum(clock - own["begins"], 0)
+        before = jnp.where(age % own["window"] == 0, 0, count)
+        after = jnp.where(step.now.paused, count, before + done)
+        if clause.judged == "beyond":
+            return binds, after - jnp.clip(own["limit"], before, after), after
+        due = binds & ((age + 1) % own["window"] == 0)
+        reached = after >= own["limit"]
+        concerned = due & (~reached if clause.judged == "short" else reached)
+        return due, concerned.astype(jnp.int32), after
+
+    def _settled(
+        self,
+        clause: Clause,
+        own: dict[str, Array],
+        parts: Parts,
+        pool: Parts,
+        due: Parts,
+        settles: Bool[Array, " players"],
+        step: Proceedings,
+    ) -> tuple[Parts, Parts]:
+        """What everybody has, and what is in the pool, after this was paid or earned (C3)."""
+        signed = due if clause.pays else -due
+        match clause.party:
+            case "others":
+                return among_others(parts, signed), pool
+            case "nobody":
+                return parts - signed, pool
+            case "pool":
+                return parts - signed, pool + signed.sum(0)
+            case "victim":
+                received = clause.conduct.suffered(step.events, self.players, settles)
+                return parts - due + owed(received, own["amount"]), pool
+
+    def tell(self, state: LawState, now: Circumstances, params: LawParams) -> Shown:
+        """What every clause costs or earns."""
+        return self.shown(numbers=jnp.round(jnp.clip(params.fine, 0, MOST_SHOWN) * CENTS))
+
+    def law(self, state: LawState, params: LawParams) -> tuple[str, ...]:
+        """Every clause, with the numbers that hold."""
+        return tuple(
+            clause.with_numbers(_numbers(params, number)).sentence
+            for number, clause in enumerate(self.clauses)
+        )
+
+
+def sentences(text: str) -> list[str]:
+    """Clauses that stand in one text, with semicolons between them."""
+    return [clause.strip() for clause in text.split(";") if clause.strip()]
+
+
+def numbered(fines: dict[str, Any]) -> dict[str, float]:
+    """Fines by the names of events; what is no number is refused."""
+    for name, fine in fines.items():
+        if not isinstance(fine, int | float):
+            raise BadArgument(f"a fine is a number, as in law?zapped=2; given {name}={fine!r}")
+    return {name: float(fine) for name, fine in fines.items()}
+
+
+def _events(name: str, clause: Clause) -> tuple[EventSpec, ...]:
+    """What can happen under a clause: a breach or a bonus, and that a duty was kept."""
+    if not clause.pays:
+        return (EventSpec(f"earned by {name}", f"{{actor}} got {{value}} under {name}"),)
+    broke = EventSpec(f"broke {name}", f"{{actor}} broke {name} and paid {{value}}")
+    kept = EventSpec(f"kept {name}", f"{{actor}} kept {name}")
+    return (broke, kept) if clause.judged == "short" else (broke,)
+
+
+def _numbers(params: LawParams, number: int) -> dict[str, Array]:
+    """The numbers of one clause, by the names that a clause has for them."""
+    named = {"amount": params.fine, "limit": params.limit, "window": params.window}
+    named |= {"begins": params.begins, "ends": params.ends, "level": params.level}
+    return {name: values[number] for name, values in named.items()}
