@@ -38,6 +38,7 @@ STANDS_STILL = 0  # the code of the stage in which the world does
 NAMED = 256  # up to this many players everybody is told about and addressed by name
 CONTACTS = 4  # so many of the nearest are, in larger societies
 PERCENT = tuple(f"{percent}%" for percent in range(101))
+MOST_TOLD, CENTS = 300, 100  # what a view can tell of an amount: so many points, in hundredths
 
 Claim = Literal[
     "stage",  # when the world stands still; the first of its codes about oneself tells it
@@ -230,6 +231,22 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """Levels, one for each gauge spec."""
         return {}
+
+
+def amount_spec(name: str, low: int = 0) -> OwnSpec:
+    """A number of a view that tells an amount of points, in hundredths."""
+    return OwnSpec(name, low * CENTS, MOST_TOLD * CENTS, unit=1 / CENTS)
+
+
+def told_amount(points: Array, low: int = 0) -> Array:
+    """Points as such a number tells them."""
+    return jnp.round(jnp.clip(points, low, MOST_TOLD) * CENTS)
+
+
+def everybody(players: int) -> Int[Array, "players players"]:
+    """All players as the contacts of each."""
+    seats = jnp.arange(players, dtype=jnp.int32)
+    return jnp.broadcast_to(seats[None], (players, players))
 
 
 def contacts_of(players: int) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from sociarium.charters.article import (
     Proceedings,
     Shown,
     contacts_of,
+    everybody,
 )
 from sociarium.core.actions import STAY, ActionSpec
 from sociarium.core.environment import Environment
@@ -105,8 +106,7 @@ class Charter:
         elif self.large:
             whom = near
         else:
-            seats = jnp.arange(self.players, dtype=jnp.int32)
-            whom = jnp.broadcast_to(seats[None], (self.players, self.players))
+            whom = everybody(self.players)
         now = Circumstances(clock, stood, near, whom, jnp.bool_(False))
         staging = self.staging
         if staging is None or states is None:

@@ -141,7 +141,7 @@ class Judgement:
 
 
 def done_by_players(specs: Sequence[EventSpec]) -> tuple[EventSpec, ...]:
-    """The events that a law can be about: those that somebody does and that are seen."""
+    """The events that a law can be about: those that somebody does."""
     return tuple(spec for spec in specs if spec.axis != "place")
 
 

@@ -73,8 +73,10 @@ class Constitution(Law):
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Besides what a law has: votes for and against each clause (C2)."""
         super().bind(world, before)
-        start = ("in force at first" if n < self.enacted else "to be voted on" for n in range(99))
-        law = tuple(f"{text[:-1]} ({at})." for text, at in zip(self.sheet.law, start, strict=False))
+        law = tuple(
+            f"{text[:-1]} ({'in force at first' if number < self.enacted else 'to be voted on'})."
+            for number, text in enumerate(self.sheet.law)
+        )
         self.sheet = dataclasses.replace(self.sheet, law=law)
         numbers = tuple(f"clause {number}" for number in range(1, len(self.clauses) + 1))
         self.actions = (

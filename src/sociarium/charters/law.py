@@ -21,19 +21,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.article import Article, Circumstances, Proceedings, Shown
+from sociarium.charters.article import (
+    Article,
+    Circumstances,
+    Proceedings,
+    Shown,
+    amount_spec,
+    told_amount,
+)
 from sociarium.charters.clauses import Clause, Judgement, read_clause, simple_clause
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import EventSpec, OwnSpec
+from sociarium.core.specs import EventSpec
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.transfers import among_others, owed
 
 SHEET = RuleSheet.read(__doc__)
 MOST_CLAUSES = 64
-MOST_SHOWN, CENTS = 300, 100  # what a view can tell of an amount, in hundredths of a point
 NO_FLOOR = -1e6
 
 
@@ -93,24 +99,18 @@ class Law(Article[LawState, LawParams]):
             *(read_clause(text, events, gauges, world.players) for text in self.texts),
             *(simple_clause(name, fine, events) for name, fine in self.fines.items()),
         )
-        self.event_specs = tuple(
-            spec
+        self.outcomes = tuple(  # what can happen under each clause
+            _events(f"{self.name} {number}", clause)
             for number, clause in enumerate(self.clauses, 1)
-            for spec in _events(f"{self.name} {number}", clause)
         )
+        self.event_specs = tuple(spec for outcomes in self.outcomes for spec in outcomes)
         self.number_specs = tuple(
-            OwnSpec(
-                f"{'fine' if clause.pays else 'bonus'} of {self.name} {number}",
-                0,
-                MOST_SHOWN * CENTS,
-                unit=1 / CENTS,
-            )
+            amount_spec(f"{'fine' if clause.pays else 'bonus'} of {self.name} {number}")
             for number, clause in enumerate(self.clauses, 1)
         )
         self.judgements = tuple(
             Judgement(broke.name, clause.conduct, kept=kept[0].name if kept else "")
-            for number, clause in enumerate(self.clauses, 1)
-            for broke, *kept in (_events(f"{self.name} {number}", clause),)
+            for clause, (broke, *kept) in zip(self.clauses, self.outcomes, strict=True)
             if clause.pays
         )
         law = tuple(clause.sentence for clause in self.clauses)
@@ -155,7 +155,7 @@ class Law(Article[LawState, LawParams]):
                 settles &= due.sum(0) <= pool
             due, value = due.where(settles), jnp.where(settles, times, 0) * own["amount"]
             parts, pool = self._settled(clause, own, parts, pool, due, settles, step)
-            first, *kept = _events(f"{self.name} {number + 1}", clause)
+            first, *kept = self.outcomes[number]
             happened[first.name] = event(concerned if clause.pays else settles, value=value)
             happened |= {spec.name: event(judged & ~concerned) for spec in kept}
         score = state.score + parts if self.floor is not None else state.score
@@ -223,7 +223,7 @@ class Law(Article[LawState, LawParams]):
 
     def tell(self, state: LawState, now: Circumstances, params: LawParams) -> Shown:
         """What every clause costs or earns."""
-        return self.shown(numbers=jnp.round(jnp.clip(params.fine, 0, MOST_SHOWN) * CENTS))
+        return self.shown(numbers=told_amount(params.fine))
 
     def law(self, state: LawState, params: LawParams) -> tuple[str, ...]:
         """Every clause, with the numbers that hold."""

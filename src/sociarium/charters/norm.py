@@ -10,13 +10,18 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from sociarium.charters.article import Article, Circumstances, Shown
+from sociarium.charters.article import (
+    MOST_TOLD,
+    Article,
+    Circumstances,
+    Shown,
+    amount_spec,
+    told_amount,
+)
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import OwnSpec
 from sociarium.core.text import refuse_text
 
 SHEET = RuleSheet.read(__doc__)
-MOST, CENTS = 300, 100
 
 
 class Params(eqx.Module):
@@ -38,7 +43,7 @@ class Norm(Article[State, Params]):
     name = "norm"
     sheet = SHEET
     suits_large = True
-    number_specs = (OwnSpec("posted number", -MOST * CENTS, MOST * CENTS, unit=1 / CENTS),)
+    number_specs = (amount_spec("posted number", -MOST_TOLD),)
 
     def __init__(self, text: str = "The number is {number}.", number: int | float = 0.0) -> None:
         refuse_text(text, "the text of a norm")
@@ -54,8 +59,7 @@ class Norm(Article[State, Params]):
 
     def tell(self, state: State, now: Circumstances, params: Params) -> Shown:
         """The number (C1)."""
-        shown = jnp.round(jnp.clip(params.number, -MOST, MOST) * CENTS)
-        return self.shown(numbers=shown[None])
+        return self.shown(numbers=told_amount(params.number, -MOST_TOLD)[None])
 
     def law(self, state: State, params: Params) -> tuple[str, ...]:
         """The sentence, and that nobody enforces it (C1)."""

@@ -26,6 +26,7 @@ from sociarium.charters.article import (
     Circumstances,
     Proceedings,
     Shown,
+    everybody,
 )
 from sociarium.core.actions import ActionSpec, action_for_each
 from sociarium.core.environment import Environment
@@ -135,8 +136,7 @@ class Open(Article[State, Params]):
         """All players, or in large societies those one is tied to and then the nearest (C4)."""
         if self.large:
             return jnp.concatenate([self._to(state), near], 1)
-        seats = jnp.arange(self.players, dtype=jnp.int32)
-        return jnp.broadcast_to(seats[None], (self.players, self.players))
+        return everybody(self.players)
 
     def _to(self, state: State) -> Int[Array, "players ties"]:
         """Whom one is tied to, slot by slot, in large societies."""

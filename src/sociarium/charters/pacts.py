@@ -16,7 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.article import NONE, Article, Circumstances, Proceedings, Shown
+from sociarium.charters.article import (
+    NONE,
+    Article,
+    Circumstances,
+    Proceedings,
+    Shown,
+    amount_spec,
+    told_amount,
+)
 from sociarium.charters.clauses import Clause, Judgement, every_conduct
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
@@ -24,13 +32,12 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
 from sociarium.core.patches import Ballot, Draft, Patch, Signature
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec
+from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.transfers import among_others, owed
 
 SHEET = RuleSheet.read(__doc__)
 MOST_DRAFTS = 16
-MOST_FINE, CENTS = 300, 100  # what a view can tell, in hundredths of a point
 EMPTY = -1
 
 
@@ -88,9 +95,7 @@ class Pacts(Article[State, Params]):
                 PlaneSpec(f"bound by {number}", ("no", "yes")),
             )
         )
-        self.number_specs = tuple(
-            OwnSpec(f"fine of {number}", 0, MOST_FINE * CENTS, unit=1 / CENTS) for number in numbers
-        )
+        self.number_specs = tuple(amount_spec(f"fine of {number}") for number in numbers)
 
     def defaults(self) -> Params:
         """Nothing."""
@@ -147,8 +152,8 @@ class Pacts(Article[State, Params]):
         """What every clause is about and costs, and whether it binds one."""
         term = jnp.broadcast_to((state.term + 1)[None], (self.players, self.drafts))
         both = jnp.stack([term, self.binds(state).T.astype(term.dtype)], -1)
-        fine = jnp.round(jnp.minimum(state.fine, MOST_FINE) * CENTS)
-        return self.shown(both.reshape(self.players, 2 * self.drafts), numbers=fine)
+        own = both.reshape(self.players, 2 * self.drafts)
+        return self.shown(own, numbers=told_amount(state.fine))
 
     def write(self, state: State, patch: Patch) -> State:
         """A clause, a signature or a vote more (C1, C3)."""

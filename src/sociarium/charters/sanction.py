@@ -14,20 +14,27 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.article import NONE, Article, Circumstances, Proceedings, Shown
+from sociarium.charters.article import (
+    NONE,
+    Article,
+    Circumstances,
+    Proceedings,
+    Shown,
+    amount_spec,
+    told_amount,
+)
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec
+from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
 from sociarium.mechanics.transfers import owed
 
 SHEET = RuleSheet.read(__doc__)
 WAYS = ("punish", "reward")
-MOST_SHOWN, CENTS = 300, 100  # what a view can tell of an amount, in hundredths of a point
 
 
 class Params(eqx.Module):
@@ -83,10 +90,9 @@ class Sanction(Article[State, Params]):
             EventSpec(_past(way), sentences[way], causes=(way,)) for way in self.ways
         )
         self.tie_specs = (PlaneSpec("just did to me", ("nothing", *map(_past, self.ways))),)
-        most = MOST_SHOWN * CENTS
         self.number_specs = (
-            OwnSpec("cost of a sanction", 0, most, unit=1 / CENTS),
-            OwnSpec("weight of a sanction", 0, most, unit=1 / CENTS),
+            amount_spec("cost of a sanction"),
+            amount_spec("weight of a sanction"),
         )
 
     def defaults(self) -> Params:
@@ -145,8 +151,7 @@ class Sanction(Article[State, Params]):
         mine = known & (state.whom[now.whom] == seat)
         told = jnp.where(mine, state.way[now.whom] + 1, 0)[..., None]
         amounts = jnp.stack([params.cost, params.cost * params.ratio])
-        cents = jnp.round(jnp.clip(amounts, 0, MOST_SHOWN) * CENTS)
-        return self.shown(ties=told, numbers=cents)
+        return self.shown(ties=told, numbers=told_amount(amounts))
 
     def law(self, state: State, params: Params) -> tuple[str, ...]:
         """What a sanction costs and does."""

@@ -81,14 +81,14 @@ class Info:
         console.print(table)
         console.print("\nChange any of them: env.params(name=value).", style="dim", highlight=False)
         console.print("\n[bold]Arguments[/bold]")
-        asked = Table("name", "default", "can be", box=None)
-        for name, argument in arguments(env).items():
+        asked, known = Table("name", "default", "can be", box=None), arguments(env)
+        for name, argument in known.items():
             default = argument["default"]
             default = "x".join(map(str, default)) if isinstance(default, tuple) else default
             asked.add_row(name, "none" if default is None else str(default), argument["can_be"])
         console.print(asked, highlight=False)
         family = find(self.world).family
-        given = next((n for n in arguments(env) if n.endswith("_seed")), "players")
+        given = next((n for n in known if n.endswith("_seed")), "players")
         console.print(
             f'\nGive any of them in the name: "{family}?{given}=3".', style="dim", highlight=False
         )
