@@ -363,6 +363,18 @@ ARTICLES = (
         "clauses are enacted and repealed by vote",
     ),
     ArticleEntry(
+        "agreements",
+        f"{_CHARTERS}.agreements:Agreements",
+        "players propose, approve and sign transfers for what they will do",
+        "Haupt et al., 2024",
+    ),
+    ArticleEntry(
+        "mediation",
+        f"{_CHARTERS}.mediation:Mediation",
+        "whoever delegates is played by a mediator that players choose",
+        "Ivanov et al., 2023",
+    ),
+    ArticleEntry(
         "visibility",
         f"{_CHARTERS}.visibility:Visibility",
         "names, a public ledger, totals only, or nobody knows who is who",
@@ -480,7 +492,10 @@ def make(
 def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, Any]":
     """A world under the charter that these words name."""
     society = _loaded(f"{_CHARTERS}.society:Society")
-    return society(world, *(_article(name) for name in charter.split("+")))
+    articles = [_article(name) for name in charter.split("+")]
+    for article in articles:
+        article.seat(lambda name: _loaded("sociarium.players.roster:script")(name, world))
+    return society(world, *articles)
 
 
 def _article(name: str) -> "Article[Any, Any]":

@@ -213,7 +213,8 @@ ITEMS = (
     MenuItem("go_to", "go to", {"skill": "go_to"}, {"row": (0, 9), "col": (0, 9)}, ("row", "col")),
 )
 NAMES = ("Anna", "player 1", "player 11")
-MENU = Menu(ITEMS, ("say", "draft", "sign", "link"), NAMES, ("picked wood",), 3)
+SPANS = {"sign": (0, 2), "vote": (0, 2)}
+MENU = Menu(ITEMS, ("say", "draft", "sign", "vote", "link"), NAMES, ("picked wood",), SPANS)
 
 
 @pytest.mark.parametrize(

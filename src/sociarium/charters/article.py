@@ -11,6 +11,8 @@ with them refuses.
 
 import abc
 import copy
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
 import equinox as eqx
@@ -19,7 +21,7 @@ from jaxtyping import Array, Bool, Int, Int16, Key, UInt8
 
 from sociarium.charters.clauses import Judgement
 from sociarium.core.actions import ActionSpec
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
 from sociarium.core.identity import ByArguments
@@ -88,6 +90,7 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     claims: tuple[Claim, ...] = ()  # of which a charter has one each
     needs: tuple[str, ...] = ()  # one of these articles must stand before it
     accepts: tuple[type, ...] = ()  # what can be written into its state, by kinds of patches
+    spans: Mapping[str, tuple[int, int]] = MappingProxyType({})  # numbers to sign and vote on
     players: int
     actions: tuple[ActionSpec, ...] = ()
     beside: tuple[ActionSpec, ...] = ()  # actions that cost none: any other is done as well
@@ -98,6 +101,7 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     number_specs: tuple[OwnSpec, ...] = ()
     judgements: tuple[Judgement, ...] = ()  # of what players do, for others to read
     shared_views = 0  # how many windows of others a player can see besides its own
+    governs = False  # whether it can decide what players do in the world
     anonymous = False  # whether one cannot tell who somebody is
     suits_large = False  # whether it does with contacts that are near
     large = False  # whether there are too many players to name
@@ -107,6 +111,9 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     def named(cls, **arguments: Any) -> "Article[State, Params]":
         """The article with these arguments, as they are read from a name."""
         return cls(**arguments)
+
+    def seat(self, make: Callable[[str], Any]) -> None:
+        """Makes the players that it was given by their names only; it has none by default."""
 
     def around(
         self, world: Environment[Any, Any], before: tuple["Article[Any, Any]", ...] = ()
@@ -159,6 +166,19 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     ) -> tuple[State, Events]:
         """The social state after everybody's social action (NONE for none), and what happened."""
         return state, {}
+
+    def govern(
+        self,
+        key: Key[Array, ""],
+        state: State,
+        actions: Int[Array, " players"],
+        view: View,
+        legal: Bool[Array, "players deeds"],
+        now: Circumstances,
+        params: Params,
+    ) -> tuple[Int[Array, " players"], State]:
+        """What everybody does in the world, asked of who `governs`; and the social state then."""
+        return actions, state
 
     def share(self, parts: Parts, state: State, now: Circumstances, params: Params) -> Parts:
         """Who gets what of everybody's points, counted in parts; their sum stays.

@@ -26,7 +26,7 @@ from sociarium.charters.article import (
     everybody,
 )
 from sociarium.core.actions import STAY, ActionSpec
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
 from sociarium.core.patches import Patch
@@ -186,6 +186,31 @@ class Charter:
             after[name], happened = article.act(own, states[name], deeds[name], now, numbers[name])
             events.update(happened)
         return after, events
+
+    @property
+    def governs(self) -> bool:
+        """Whether an article can decide what players do in the world."""
+        return any(article.governs for article in self.articles)
+
+    def govern(
+        self,
+        key: Key[Array, ""],
+        states: States,
+        actions: Int[Array, " players"],
+        view: View,
+        legal: Bool[Array, "players deeds"],
+        now: Circumstances,
+        numbers: Numbers,
+    ) -> tuple[Int[Array, " players"], States]:
+        """What everybody does in the world after every article that governs has had its say."""
+        after = dict(states)
+        for article, own in self._keys(key):
+            if article.governs:
+                name = article.name
+                actions, after[name] = article.govern(
+                    own, after[name], actions, view, legal, now, numbers[name]
+                )
+        return actions, after
 
     def share(self, parts: Parts, states: States, now: Circumstances, numbers: Numbers) -> Parts:
         """Who gets what of everybody's points; their sum stays."""

@@ -78,6 +78,7 @@ class Constitution(Law):
             for number, text in enumerate(self.sheet.law)
         )
         self.sheet = dataclasses.replace(self.sheet, law=law)
+        self.spans = {"vote": (1, len(self.clauses))}
         numbers = tuple(f"clause {number}" for number in range(1, len(self.clauses) + 1))
         self.actions = (
             *action_for_each("vote for", numbers, "vote for {}", "vote that {} is in force"),

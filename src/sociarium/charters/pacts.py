@@ -71,6 +71,7 @@ class Pacts(Article[State, Params]):
         """An action to sign each clause; every event of the world can be a term."""
         self.conducts = every_conduct(world.event_specs)
         self.terms = tuple(each.name for each in self.conducts)
+        self.spans = dict.fromkeys(("sign", "vote"), (0, self.drafts - 1))
         numbers = tuple(f"clause {number}" for number in range(self.drafts))
         self.actions = action_for_each("sign", numbers, "sign {}", "bind yourself to {}")
         self.event_specs = (

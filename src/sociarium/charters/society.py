@@ -38,6 +38,7 @@ from sociarium.mechanics.parts import Parts
 from sociarium.mechanics.social import NOBODY
 
 MYSELF = PlaneSpec("who", ("another", "myself"))
+GOVERNING = 1  # the branch of that from which those draw who play for others
 SOCIAL_DRAWS = 0x50C1A1  # the branch of a step's key from which social rules draw
 
 
@@ -101,8 +102,9 @@ class Society(Environment[SocietyState, SocietyParams]):
         accepted = tuple(kind for article in self.charter.articles for kind in article.accepts)
         kinds: tuple[Writes, ...] = tuple(dict.fromkeys(WRITES[kind] for kind in accepted))
         pacts = self.charter.find(Pacts)
-        terms, drafts = (pacts.terms, pacts.drafts) if isinstance(pacts, Pacts) else ((), 0)
-        return Writing(kinds, terms, drafts)
+        terms = pacts.terms if isinstance(pacts, Pacts) else ()
+        spans = {kind: span for a in self.charter.articles for kind, span in a.spans.items()}
+        return Writing(kinds, terms, spans)
 
     def with_world(self, world: Environment[Any, Any]) -> "Society":
         """The same charter around another world, under the same id."""
@@ -150,6 +152,12 @@ class Society(Environment[SocietyState, SocietyParams]):
         physical, chosen = charter.apart(actions)
 
         social, social_events = charter.act(k_act, state.social, chosen, now, params.charter)
+        if charter.governs:
+            view, able = self.world.observe(state.world, params.world), legal[:, : charter.physical]
+            k_govern = jax.random.fold_in(k_act, GOVERNING)
+            physical, social = charter.govern(
+                k_govern, social, physical, view, able, now, params.charter
+            )
         moved, happened = self.world.step(key, state.world, physical, params.world)
         if charter.staging:
             moved, happened = freeze_if(now.paused, state.world, moved, happened)

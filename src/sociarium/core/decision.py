@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from sociarium.core.errors import SociariumError, first_wrong, printable
 from sociarium.core.patches import (
+    LONGEST_TERMS,
     LONGEST_TEXT,
     MOST_SEATS,
     TO_ALL,
@@ -18,6 +19,7 @@ from sociarium.core.patches import (
     Message,
     Number,
     Patch,
+    Proposal,
     SeatNumber,
     Signature,
     Tie,
@@ -109,6 +111,7 @@ class Decision(_Answer):
     steps: Annotated[int, Field(ge=1, le=LONGEST_SKILL)] | None = None
     say: Say | None = None
     draft: Propose | None = None
+    propose: Annotated[str, Field(min_length=1), text_validator(LONGEST_TERMS)] | None = None
     sign: Number | None = None
     vote: Vote | None = None
     link: Link | None = None
@@ -127,6 +130,8 @@ class Decision(_Answer):
             found.append(Message(**by, text=text, to=self.say.to))
         if self.draft is not None:
             found.append(Draft(**by, what=self.draft.what, fine=self.draft.fine))
+        if self.propose is not None:
+            found.append(Proposal(**by, terms=self.propose))
         if self.sign is not None:
             found.append(Signature(**by, clause=self.sign))
         if self.vote is not None:

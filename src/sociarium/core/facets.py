@@ -135,20 +135,21 @@ class Cooperation(Facet):
         return bool(self.refusals)
 
 
-Writes = Literal["say", "draft", "sign", "link"]
+Writes = Literal["say", "draft", "propose", "sign", "vote", "link"]
 
 
 @dataclass(frozen=True)
 class Writing(Facet):
     """What players can write into a society between steps.
 
-    `kinds` are messages (say), clauses (draft; sign, which is also to vote) and ties (link). A
-    clause is about one of `terms`, and there is room for so many drafted `clauses`.
+    `kinds` are messages (say), clauses (draft), terms (propose), signatures (sign), votes (vote)
+    and ties (link). A clause is about one of `terms`. What one signs and votes on has numbers: the
+    lowest and the highest are in `spans`.
     """
 
     kinds: tuple[Writes, ...]
     terms: tuple[str, ...] = ()
-    clauses: int = 0
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

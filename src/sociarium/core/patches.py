@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 TO_ALL = -1
 MOST_STEPS, MOST_SEATS, MOST_TEXTS = 10_000_000, 1_000_000, 1_000_000
-LONGEST_TEXT = 2000  # characters
+LONGEST_TEXT, LONGEST_TERMS = 2000, 300  # characters
 ONE_CHAIR = r"^[^\s\x00-\x1f\x7f-\x9f]{1,500}$"
 
 SeatNumber = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
@@ -43,11 +43,22 @@ class Draft(_Write):
     fine: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 
 
+class Proposal(_Write):
+    """Terms put to the others, as a sentence."""
+
+    kind: Literal["proposal"] = "proposal"
+    terms: Annotated[str, Field(min_length=1, max_length=LONGEST_TERMS)]
+
+
 class Signature(_Write):
-    """Binds the player to a clause that was drafted."""
+    """Binds the player to a clause that was drafted, or to a proposal by who made it.
+
+    With the hash of its terms nobody signs others than it read.
+    """
 
     kind: Literal["signature"] = "signature"
     clause: Number
+    terms: Annotated[str, Field(pattern=r"^[0-9a-f]{0,16}$")] = ""
 
 
 class Ballot(_Write):
@@ -79,14 +90,15 @@ class NewPlayer(_Write):
 
 
 # What players call each kind that they can write.
-WRITES: dict[type, Literal["say", "draft", "sign", "link"]] = {
+WRITES: dict[type, Literal["say", "draft", "propose", "sign", "vote", "link"]] = {
     Message: "say",
     Draft: "draft",
+    Proposal: "propose",
     Signature: "sign",
-    Ballot: "sign",
+    Ballot: "vote",
     Tie: "link",
 }
 
 Patch = Annotated[
-    Message | Draft | Signature | Ballot | Tie | NewPlayer, Field(discriminator="kind")
+    Message | Draft | Proposal | Signature | Ballot | Tie | NewPlayer, Field(discriminator="kind")
 ]

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from sociarium.core.actions import ActionSpec
 from sociarium.core.decision import BadAnswer, Decision, as_decision
 from sociarium.core.errors import UnknownName, printable
-from sociarium.core.patches import LONGEST_TEXT, TO_ALL
+from sociarium.core.patches import LONGEST_TERMS, LONGEST_TEXT, TO_ALL
 from sociarium.core.percept import Percept, SkillOffer
 from sociarium.core.specs import seat_codes
 from sociarium.core.text import BadText, read_json
@@ -46,10 +46,10 @@ class Menu:
     """The choices of one percept, and what may be written besides."""
 
     items: tuple[MenuItem, ...]
-    writes: tuple[str, ...] = ()  # say, draft, sign, link
+    writes: tuple[str, ...] = ()  # say, draft, propose, sign, vote, link
     names: tuple[str, ...] = ()  # of the players
     terms: tuple[str, ...] = ()  # that a clause can be about
-    clauses: int = 0
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # to sign and vote on
     phrases: Phrases = IN_ENGLISH
 
     @cached_property
@@ -111,9 +111,13 @@ class Menu:
         if "draft" in self.writes:
             found["draft"] = {"type": "string", "enum": list(self.terms)}
             found["fine"] = {"type": "number", "minimum": 0, "maximum": 1000}
+        if "propose" in self.writes:
+            found["propose"] = {"type": "string", "maxLength": LONGEST_TERMS}
         if "sign" in self.writes:
-            for name in ("sign", "vote_for", "vote_against"):
-                found[name] = whole(0, max(self.clauses - 1, 0))
+            found["sign"] = whole(*self.spans["sign"])
+        if "vote" in self.writes:
+            for name in ("vote_for", "vote_against"):
+                found[name] = whole(*self.spans["vote"])
         if "link" in self.writes:
             found["link_to"] = {"type": "string", "enum": list(self.names)}
             found["link_percent"], found["link_sight"] = whole(0, 100), {"type": "boolean"}
@@ -208,9 +212,11 @@ class Menu:
             what, fine = given.pop("draft", None), given.pop("fine", 0)
             if what:
                 found["draft"] = {"what": what, "fine": _decimal(fine)}
-        if "sign" in self.writes:
-            if (sign := given.pop("sign", None)) is not None:
-                found["sign"] = sign
+        if "propose" in self.writes and (terms := given.pop("propose", None)):
+            found["propose"] = terms
+        if "sign" in self.writes and (sign := given.pop("sign", None)) is not None:
+            found["sign"] = sign
+        if "vote" in self.writes:
             for name, yes in (("vote_for", True), ("vote_against", False)):
                 if (clause := given.pop(name, None)) is not None:
                     found["vote"] = {"clause": clause, "yes": yes}
@@ -243,7 +249,8 @@ class MenuWriter:
     """Makes the menus of one environment's players.
 
     `skills` are all that there are in this world, for menus of `all` commands; `writes` what can be
-    written besides (say, draft, sign, link), `terms` what a clause can be about.
+    written besides (say, draft, propose, sign, vote, link), `terms` what a clause can be about, and
+    `spans` the numbers of what can be signed and voted on.
     """
 
     def __init__(
@@ -253,14 +260,14 @@ class MenuWriter:
         skills: Sequence[SkillOffer] = (),
         writes: Sequence[str] = (),
         terms: Sequence[str] = (),
-        clauses: int = 0,
+        spans: Mapping[str, tuple[int, int]] | None = None,
         phrases: Phrases = IN_ENGLISH,
     ) -> None:
         if kind not in MENU_KINDS:
             raise UnknownName("menu", kind, MENU_KINDS)
         self.kind, self._skills, self._say = kind, tuple(skills), phrases
         self._actions = tuple(actions)
-        self._writes, self._terms, self._clauses = tuple(writes), tuple(terms), clauses
+        self._writes, self._terms, self._spans = tuple(writes), tuple(terms), dict(spans or {})
 
     def things(self, percept: Percept) -> set[str]:
         """What the skills of a percept's menu can be about."""
@@ -289,7 +296,7 @@ class MenuWriter:
             self._writes,
             percept.names,
             self._terms,
-            self._clauses,
+            self._spans,
             self._say,
         )
 

@@ -141,7 +141,7 @@ class PromptWriter:
         self._persona, self._demonstrations = persona, tuple(demonstrations)
         written = find_facet(env, Writing) or Writing(())
         self._menus = MenuWriter(
-            env.actions, menu, skills, written.kinds, written.terms, written.clauses, phrases
+            env.actions, menu, skills, written.kinds, written.terms, written.spans, phrases
         )
         self._layout = _layout(template)
         self._rules = self._rules_text()

@@ -2,7 +2,7 @@
 
 A choice is typed by its number, its name, with arguments after it (`go_to row=3 col=4`, or
 `go_to 3 4`), or as JSON. What is written besides begins with a word of its own: `say`, `sign`,
-`vote`, `draft`, `link`. It goes with the next choice, since writing takes no step.
+`vote`, `draft`, `propose`, `link`. It goes with the next choice, since writing takes no step.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,6 +63,8 @@ class PendingAnswer:
             lines.append(say("play.will_say", name=whom, text=told["say"]))
         if "draft" in told:
             lines.append(say("play.will_draft", what=told["draft"], fine=told.get("fine", 0)))
+        if "propose" in told:
+            lines.append(say("play.will_propose", terms=told["propose"]))
         for name in ("sign", "vote_for", "vote_against"):
             if name in told:
                 lines.append(say(f"play.will_{name}", clause=told[name]))
@@ -80,9 +82,8 @@ def read_line(line: str, menu: Menu) -> TypedLine:
         return TypedLine(_read_object(text))
     if menu.find(text) is None:
         word, _, rest = text.partition(" ")
-        kind = "sign" if word == "vote" else word
         if word in _WRITTEN and rest.strip():
-            if kind not in menu.writes:
+            if word not in menu.writes:
                 raise BadAnswer(menu.phrases("play.cannot_write", word=word))
             return TypedLine(written=_WRITTEN[word](rest.strip(), menu))
     words = text.split()
@@ -164,6 +165,10 @@ def _read_draft(rest: str, menu: Menu) -> Mapping[str, Any]:
         raise BadAnswer(menu.phrases("play.how_draft")) from None
 
 
+def _read_proposal(rest: str, menu: Menu) -> Mapping[str, Any]:
+    return {"propose": rest}
+
+
 def _read_link(rest: str, menu: Menu) -> Mapping[str, Any]:
     name, terms = _split_name(rest.removeprefix("@"), menu)
     found: dict[str, Any] = {"link_to": name}
@@ -180,5 +185,6 @@ _WRITTEN = {
     "sign": _read_signature,
     "vote": _read_vote,
     "draft": _read_draft,
+    "propose": _read_proposal,
     "link": _read_link,
 }
