@@ -13,6 +13,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import itertools
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from sociarium.arena.screening import PlayedEpisode, film_of, label, save_film, 
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS, ArticleEntry, Entry, find
 from sociarium.cli import main as cli
+from sociarium.cli.deterrence import fine
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page
 from sociarium.cli.reproduce import standing
@@ -40,18 +42,20 @@ from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.envs.kitchens.overcooked import ITEMS, SOUP
-from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores
+from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores, replicator
 from sociarium.evaluation.institution_study import INSTITUTIONS
+from sociarium.evaluation.law_maps import MEASURES, LawMap
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
-from sociarium.metrics.bootstrap import Estimate, over_seeds
+from sociarium.metrics.bootstrap import Estimate, over_episodes, over_seeds
 from sociarium.views import film, pixels, tree
 
 DOCS = Path(__file__).parent
+INSTITUTIONS_FOUND = DOCS / "results" / "institutions"
 MOMENTS = {
     "coins": 120,
     "harvest_one_tree": 10,
@@ -428,6 +432,9 @@ def filled(text: str) -> str:
         "mindagent:bounds": orders_met,
         "overcooked:partners": beside_strangers,
         "overcooked:jaxmarl": one_loop,
+        "deterrence": deterring_fines,
+        "punishers": punishers,
+        "laws": laws_by_fine,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -499,6 +506,82 @@ def one_loop() -> list[str]:
     return lines
 
 
+def deterring_fines() -> list[str]:
+    """The fine above which nobody gains by defecting, in every dilemma."""
+    lines = [
+        "| world | clause, with a fine of 1 | all others cooperate | all others defect | "
+        "any number | breaches of a defector, of a cooperator: among cooperators; among defectors "
+        "| all cooperate | all defect | random play | best script |",
+        "|---" * 10 + "|",
+    ]
+    for row in json.loads((INSTITUTIONS_FOUND / "deterrence.json").read_text()):
+        family = row["world"].partition("-v")[0]
+        card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
+        fines = [fine(_with_infinity(row[name])) for name in ("among", "alone", "dominant")]
+        names = ("breaches", "breaches_cooperating")
+        broke = "; ".join(
+            ", ".join(f"{abs(row[name][others]['mean']):.1f}" for name in names)
+            for others in (-1, 0)
+        )
+        earned = ("welfare", "welfare_defecting", "welfare_random")
+        told = [str(Estimate(**row[name])) for name in earned]
+        best = str(Estimate(**card["planner"]["welfare"]))
+        lines.append(f"| {family} | {row['law']} | {' | '.join([*fines, broke, *told, best])} |")
+    return lines
+
+
+def _with_infinity(row: dict[str, float | None]) -> Estimate:
+    return Estimate(**{name: np.inf if x is None else x for name, x in row.items()})
+
+
+def punishers() -> list[str]:
+    """The shares of three kinds from equal ones, and from how many starts defectors vanish."""
+    kinds = ("cooperator", "defector", "punisher")
+    columns = ["world", "ratio", *kinds, "starts from which defectors vanish", "cooperators vanish"]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for world in ("clean_up", "harvest_open"):
+        found = json.loads((INSTITUTIONS_FOUND / f"punishers_{world}.json").read_text())
+        rows = zip(found["values"], found["ends"], found["vanish"], strict=True)
+        for value, ends, vanish in rows:
+            told = [str(Estimate(**ends[f"script:{kind}"])) for kind in kinds]
+            told += [
+                str(Estimate(**vanish[f"script:{kind}"])) for kind in ("defector", "cooperator")
+            ]
+            lines.append(f"| {world} | {value:g} | {' | '.join(told)} |")
+        without = replicator.Payoffs.stored(found).without("script:punisher")
+        (ends, vanish) = without.end(0), without.vanishing(0)
+        told = [str(ends[0]), str(ends[1]), "", str(vanish[1]), str(vanish[0])]
+        lines.append(f"| {world} | no punishers | {' | '.join(told)} |")
+    return lines
+
+
+def laws_by_fine() -> list[str]:
+    """What a population came to, by the fine of the law and by what punishing takes."""
+    found = LawMap.stored(json.loads((INSTITUTIONS_FOUND / "laws_clean_up.json").read_text()))
+    fines, ratios = (values for values in found.grid.values())
+    shape = (len(fines), len(ratios), -1)
+    lines = [
+        "| fine | opportunists who heed it | punishing takes | laws | welfare | "
+        "left after fines and punishments | equality |",
+        "|---" * 7 + "|",
+    ]
+    worths = [float(worth) for worth in re.findall(r"worth=([\d.]+)", found.seats)]
+    edges = [0.0, *worths, float(fines[-1])]
+    for number, (low, high) in enumerate(itertools.pairwise(edges)):
+        rows = (fines > low) & (fines <= high) | (number == 0) & (fines == 0)
+        for name, cols in (("1 to 2", ratios <= 2), ("more", ratios > 2)):
+            laws = [getattr(found, m).reshape(shape)[np.ix_(rows, cols)] for m in MEASURES]
+            told = [str(over_episodes(each.reshape(-1))) for each in laws]
+            many = int(rows.sum() * cols.sum())
+            lines.append(
+                f"| {low:g} to {high:g} | {number} of {len(worths)} | {name} | {many} | "
+                f"{' | '.join(told)} |"
+            )
+    for cells, _ in _baselines("clean_up"):
+        lines.append(f"| {cells[0]}: {cells[1]} | | | | {cells[-2]} | | |")
+    return lines
+
+
 def results(name: str) -> list[str]:
     """A study's runs world by world, random play and the best script, and what has not begun."""
     folder = DOCS / "results" / name.replace(":", "-")
@@ -542,7 +625,7 @@ def _made_by(rows: Iterable[dict[str, Any]]) -> str:
     made = [(row.get("run") or row["world"], row["network_version"]) for row in rows]
     versions = sorted({version for _, version in made})
     named = [
-        f"Version {version} of the networks" + (f" ({', '.join(runs)})" if versions[1:] else "")
+        f"Version {version} of the networks" + (f" ({', '.join(runs)})" if versions != [1] else "")
         for version in versions
         for runs in [[f"`{run}`" for run, by in made if by == version]]
     ]

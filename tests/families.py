@@ -27,6 +27,7 @@ WRITTEN = {  # articles that are nothing by their names alone
     "law": "law?{fine}",
     "constitution": "constitution?{fine}",
     "reputation": "law?{fine}+reputation",
+    "mediation": "mediation?cast=idle,random",
 }
 SMALLEST = ("coins-v0", "frontier_easy-v0")  # of the dilemmas, of the frontier
 

@@ -6,11 +6,14 @@ articles in their order; all may have arguments.
 
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args
 
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
@@ -26,6 +29,8 @@ _FORMS = {  # of arguments: what they are, and how that is said
     int | None: (Integral, "a whole number"),
     tuple[int, int]: (tuple, "two whole numbers, as in 2x3"),
 }
+MOST_ARTICLES = 64  # in a file
+LONGEST_SHOWN = 80  # characters of what somebody gave
 _EXAMPLE = "WORLD?name=value&name=value, as in harvest_open?map_seed=7"
 
 
@@ -492,17 +497,80 @@ def make(
 def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, Any]":
     """A world under the charter that these words name."""
     society = _loaded(f"{_CHARTERS}.society:Society")
-    articles = [_article(name) for name in charter.split("+")]
+    articles = [article for name in charter.split("+") for article in _articles(name)]
     for article in articles:
         article.seat(lambda name: _loaded("sociarium.players.roster:script")(name, world))
     return society(world, *articles)
 
 
-def _article(name: str) -> "Article[Any, Any]":
-    entry, (_, asked) = find_article(name), _asked(name)
-    chosen = {**entry.arguments, **asked}
-    _check_arguments(f"article {entry.name}", entry.load(), chosen)
-    return entry.load().named(**chosen)
+def _articles(name: str) -> "list[Article[Any, Any]]":
+    """The article that these words name, or all that a file describes."""
+    if name.endswith(WORLD_FILES):
+        return [_article(**article) for article in read_charter(name)]
+    word, asked = _asked(name)
+    return [_article(word, **asked)]
+
+
+def read_charter(path: str | Path) -> list[dict[str, Any]]:
+    """The articles that a file describes: each with its `name` and its arguments.
+
+    Where an argument can be several things, they are a list, as in `clauses = ["...", "..."]`.
+    """
+    table = read_world_file(path)
+    articles = table.get("article")
+    if (
+        set(table) != {"article"}
+        or not isinstance(articles, list)
+        or not 1 <= len(articles) <= MOST_ARTICLES
+        or not all(isinstance(a, dict) and isinstance(a.get("name"), str) for a in articles)
+    ):
+        raise BadArgument(
+            f"{path} must describe a charter by its articles, each with a name and at most "
+            f"{MOST_ARTICLES} of them, as in\n\n"
+            '[[article]]\nname = "law"\nclauses = ["whoever zaps pays its victim 5"]\n\n'
+            f"given {', '.join(map(repr, table)) or 'nothing'}"
+        )
+    return articles
+
+
+def _article(name: str, **asked: Any) -> "Article[Any, Any]":
+    entry = find_article(name)
+    chosen, maker = {**entry.arguments, **asked}, entry.load()
+    _check_arguments(f"article {entry.name}", maker, chosen)
+    known = {**inspect.signature(maker).parameters, **inspect.signature(maker.named).parameters}
+    for argument, given in chosen.items():
+        if argument in known and not _fits(given, known[argument].annotation):
+            said = _said(known[argument].annotation)
+            shown = repr(given)[:LONGEST_SHOWN]
+            raise BadArgument(f"{argument} of article {entry.name} is {said}; given {shown}")
+    return maker.named(**chosen)
+
+
+def _fits(given: Any, annotation: Any) -> bool:
+    """Whether an argument is one of the plain things that an annotation allows."""
+    allowed = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    if bool in allowed:
+        return given in (0, 1) and isinstance(given, bool | int)
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    tried = {
+        int: whole and abs(int(given)) < 2**31,
+        float: whole or (isinstance(given, float) and math.isfinite(given)),
+        str: isinstance(given, str),
+        list[str]: isinstance(given, list) and all(isinstance(one, str) for one in given),
+        type(None): given is None,
+    }
+    return any(tried.get(kind, True) for kind in allowed)
+
+
+def _said(annotation: Any) -> str:
+    """What an annotation allows, in words."""
+    allowed = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    if bool in allowed:
+        return "0 or 1"
+    if float in allowed:
+        return "a number"
+    words = {int: "a whole number", str: "a text", list[str]: "a list of texts"}
+    return " or ".join(words[kind] for kind in allowed if kind in words)
 
 
 def _check_arguments(what: str, maker: Callable[..., Any], chosen: dict[str, Any]) -> None:
@@ -544,7 +612,7 @@ def _read(value: str) -> Any:
     """A number, two whole ones as in 2x3, or text."""
     if re.fullmatch(r"-?\d+", value):
         return int(value)
-    if re.fullmatch(r"-?\d*\.\d+", value):
+    if re.fullmatch(r"-?\d*\.\d+|-?\d+(\.\d+)?e-?\d{1,2}", value):
         return float(value)
     sizes = re.fullmatch(r"(\d+)x(\d+)", value)
     return (int(sizes[1]), int(sizes[2])) if sizes else value

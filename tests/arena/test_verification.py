@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+import sociarium
 from sociarium.arena.match import Match
 from sociarium.arena.replay import Replay
 from sociarium.arena.verification import GIVEN, PLAYED
@@ -13,6 +14,7 @@ from sociarium.core import record
 from sociarium.core.actions import find_action
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument
+from sociarium.core.patches import Message
 from tests.arena.guests import Turning
 from tests.toys.meadow import Meadow
 
@@ -100,3 +102,14 @@ def test_a_fork_is_checked_on_both_sides_of_the_change():
     match.session.reseat(1, "random")
     verdict = Replay(MEADOW, match.run()).verify()
     assert verdict and verdict.seats == ((PLAYED,), (PLAYED, PLAYED), (PLAYED,))
+
+
+def test_a_pure_player_cannot_have_written_anything():
+    env = sociarium.make("coins+speech")
+    match = Match(env, "random", steps=4)
+    kept = match.run()
+    page = kept.page.model_copy(
+        update={"texts": ("hello",), "patches": (Message(step=2, seat=1, text=0, to=-1),)}
+    )
+    verdict = Replay(env, kept.model_copy(update={"page": page})).verify()
+    assert not verdict and verdict.differs == 2 and "seat 1 cannot write" in verdict.why

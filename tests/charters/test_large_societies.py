@@ -68,7 +68,7 @@ def test_no_array_has_two_axes_of_players(land, charter):
 
 @pytest.mark.parametrize("charter", ["structure", "schedule", "hierarchy", "negotiation"])
 def test_charters_that_name_everybody_refuse_and_say_which_do_not(crowd, charter):
-    with pytest.raises(BadArgument, match=r"256; given 300.*`none`, `contract` and `open`"):
+    with pytest.raises(BadArgument, match=r"256; given 300.*none, contract, open"):
         catalogue._society(crowd, charter)
 
 
@@ -94,6 +94,18 @@ def test_a_society_of_300_takes_a_step_and_is_told_of_its_contacts(crowd, charte
     assert whom.shape == (300, len(society.charter.contacts)) and (whom != NOBODY).any()
     assert "say 1 to near player 0" in action_names(society.actions)
     assert society.charter.nearby == CONTACTS
+
+
+@pytest.mark.parametrize("charter", ["sanction+open", "open+sanction"])
+def test_contacts_are_those_of_who_decides_about_them_before_and_after_it(crowd, charter):
+    society = catalogue._society(crowd, charter)
+    known = {article.name: article.contacts for article in society.charter.articles}
+    assert known["sanction"] == known["open"] == society.charter.contacts
+    assert len(known["open"]) > CONTACTS
+    legal = jax.eval_shape(
+        lambda: society.legal(society.reset(sociarium.key(0), society.params()), society.params())
+    )
+    assert legal.shape == (society.players, len(society.actions))
 
 
 def test_seats_are_named_up_to_254_players_and_anonymous_beyond(crowd):

@@ -84,6 +84,12 @@ def test_c4_everybody_sees_who_delegates():
     assert life.told("I delegate") == ["yes", "no", "no"]
 
 
+def test_c4_they_are_told_of_the_step_just_played_however_short_the_window():
+    life = chosen("taker taker taker", window=1).does(["delegate", "delegate", "stay"])
+    assert life.told("delegates")[2] == ["yes", "yes", "no"]
+    assert life.does("---").told("delegates")[2] == ["no"] * 3
+
+
 def test_without_tables_there_is_a_threshold_for_each_number():
     life = life_with()
     assert life.env.charter.find(Mediation).templates == (

@@ -33,8 +33,8 @@ def test_c2_all_sanctions_of_a_step_count():
 def test_c3_everybody_sees_who_has_just_sanctioned_it_and_no_later():
     life = Life(Sanction()).does(["punish seat 2", "reward seat 2", "stay"])
     nothing = ["nothing"] * 3
-    assert life.told("just did to me") == [nothing, nothing, ["punished", "rewarded", "nothing"]]
-    assert life.does("---").told("just did to me") == [nothing] * 3
+    assert life.told("has just") == [nothing, nothing, ["punished me", "rewarded me", "nothing"]]
+    assert life.does("---").told("has just") == [nothing] * 3
 
 
 def test_cost_and_ratio_are_numbers_that_are_told():

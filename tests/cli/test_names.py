@@ -14,16 +14,19 @@ from sociarium.cli.card import CardCommand
 from sociarium.cli.check import Check
 from sociarium.cli.contract_study import ContractStudyCommand
 from sociarium.cli.crossplay import Crossplay
+from sociarium.cli.deterrence import DeterrenceCommand
 from sociarium.cli.dilemma import Dilemma
 from sociarium.cli.estimate import EstimateCommand
 from sociarium.cli.info import Info
 from sociarium.cli.institution_study import InstitutionStudyCommand
+from sociarium.cli.laws import Laws
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
 from sociarium.cli.oracle import Oracle
 from sociarium.cli.play import PlayCommand
 from sociarium.cli.quiz import Quiz
+from sociarium.cli.replicator import Replicator
 from sociarium.cli.schelling import Schelling
 from sociarium.cli.sweep import Sweep
 from sociarium.cli.train import Train
@@ -53,11 +56,14 @@ TAKING_A_WORLD = {
     "card": CardCommand,
     "institution-study": InstitutionStudyCommand,
     "contract-study": ContractStudyCommand,
+    "laws": functools.partial(Laws, grid="law.fine=1"),
+    "deterrence": DeterrenceCommand,
+    "replicator": functools.partial(Replicator, seats="idle random"),
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
 TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
 TAKING_NONE |= {"calls", "serve-local"}
-UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study")
+UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study", "deterrence")
 
 
 class Begun(Exception):

@@ -45,7 +45,8 @@ def test_a_society_has_the_facets_of_its_world_read_from_its_own_state():
     assert kinds == [type(facet) for facet in world.facets] == [Board, Cooperation, Bench]
     assert own is Writing and society.facet(Writing).kinds == ()
     spoken = sociarium.make("clean_up+contract+speech+pacts?drafts=3").facet(Writing)
-    assert spoken.kinds == ("say", "draft", "sign") and spoken.clauses == 3
+    assert spoken.kinds == ("say", "draft", "sign", "vote")
+    assert spoken.spans == {"sign": (0, 2), "vote": (0, 2)}
     assert {"ate", "zapped"} <= set(spoken.terms)
     state = compiled(society, "reset")(sociarium.key(0), society.params())
     cells, _ = society.facet(Board).poses(state)

@@ -11,7 +11,8 @@ from sociarium.core import random
 from sociarium.envs.kitchens.layouts import LAYOUTS, draw_layout
 from sociarium.players.planning.skill import Status
 from sociarium.players.planning.skill_set import SkillSet
-from sociarium.players.roster import Seat, scripts
+from sociarium.players.roster import Seat
+from sociarium.players.scripted.known import scripts
 from tests.kitchens.plain_cooks import soups
 
 

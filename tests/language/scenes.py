@@ -11,6 +11,10 @@ import jax
 import numpy as np
 
 import sociarium
+from sociarium import catalogue
+from sociarium.cli.play_keys import ActionKeys
+from sociarium.cli.play_panel import PanelWriter
+from sociarium.core.actions import find_action
 from sociarium.core.environment import Social, View
 from sociarium.core.events import Row
 from sociarium.core.patches import Draft
@@ -21,8 +25,10 @@ from sociarium.language.prompts import PromptWriter
 from sociarium.language.renderings import STYLES
 from tests.charters.sharing import circumstances
 from tests.core.test_percept import one_player
+from tests.families import ARTICLES, charter_of
 from tests.toys.meadow import Meadow
 from tests.toys.stall import Stall
+from tests.toys.yard import Yard
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = ("Ana", "Bo", "Cem", "Dora", "Eli", "Fay", "Gus", "Hal")
@@ -385,6 +391,64 @@ def text(name):
     return "\n\n".join(parts) + "\n"
 
 
+SPOKEN = {  # what is done in a society before somebody looks around; else nothing
+    "contract": ["join group 0|stay|stay"],
+    "negotiation": ["ask seat 1|stay|stay", "stay|stay|stay"],
+    "open": ["join group 1|join group 1|stay"],
+    "hierarchy": ["vote for union 0|vote for union 1|stay"],
+    "speech": ["say 1 to all|stay|say 0 to seat 1"],
+    "law": ["take|take|stay"],
+    "sanction": ["punish seat 1|stay|reward seat 1"],
+    "reputation": ["take|stay|take"] * 3,
+    "constitution": ["vote for clause 1|vote against clause 1|stay"],
+    "agreements": [
+        "propose terms 3|propose terms 2|stay",
+        "approve the proposal of seat 1|stay|approve the proposal of seat 0",
+        "stay|approve the proposal of seat 0|stay",
+        "sign|sign|sign",
+        "clean|stay|walk out",
+    ],
+    "mediation": [
+        "propose terms 2|stay|propose terms 3",
+        *["stay|stay|stay"] * 2,
+        "delegate|take|delegate",
+    ],
+    "visibility": ["take|stay|take"],
+}
+LOOKS = {"agreements": (0, 1, 3, 4, 5), "mediation": (0, 1, 3, 4)}  # after so many steps; else last
+
+
+def article_text(name):
+    """What the second player of a yard is told under an article, in words and at a terminal."""
+    world = Yard(3)
+    env = catalogue._society(world, charter_of(name, world, words=2 * (name == "speech")))
+    params, step = env.params(), jax.jit(env.step)
+    state, done = env.reset(sociarium.key(0), params), SPOKEN.get(name, [])
+    parts = []
+    for clock in range(len(done) + 1):
+        if clock in LOOKS.get(name, (len(done),)):
+            parts.append(f"== after {clock} steps\n{_looking(env, state, params, clock)}")
+        if clock < len(done):
+            actions = [find_action(env.actions, action) for action in done[clock].split("|")]
+            key = jax.random.fold_in(sociarium.key(1), clock)
+            state, _ = step(key, state, np.array(actions, np.int32), params)
+    return "\n\n".join(parts) + "\n"
+
+
+def _looking(env, state, params, clock, seat=1):
+    view, legal = env.observe(state, params), env.legal(state, params)
+    view, legal = jax.tree.map(lambda x: np.asarray(x)[seat], (view, legal))
+    builder = PerceptBuilder(env, NAMES[:3])
+    seen = builder.build(seat, clock, view, legal, law=env.law(state, params))
+    panel = PanelWriter(env)
+    prompt = panel.prompt(seen)
+    sections = {one.name: one.text for one in prompt.sections}
+    keys = [key.label for key in ActionKeys(env.actions).shortcuts(prompt.menu)]
+    told = [f"{one.heading}\n{one.text}" for one in prompt.sections if one.name != "rules"]
+    lines = panel.lines(seen, sections)
+    return "\n\n".join([*told, "\n".join(["-- terminal", *lines, "keys: " + ", ".join(keys)])])
+
+
 def token_texts():
     """The golden texts, and for some scenes the rules and the JSON of the percept."""
     found = {name: (GOLDEN / f"{name}.txt").read_text() for name in SCENES}
@@ -400,3 +464,6 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for name in SCENES:
         (GOLDEN / f"{name}.txt").write_text(text(name))
+    (GOLDEN / "articles").mkdir(exist_ok=True)
+    for name in ARTICLES:
+        (GOLDEN / "articles" / f"{name}.txt").write_text(article_text(name))

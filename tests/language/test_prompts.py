@@ -24,6 +24,7 @@ from sociarium.language.renderings import STYLES, PerceptRenderer
 from sociarium.language.sightings import Sighting
 from sociarium.language.tokens import count_tokens, exact_counter
 from tests.core.test_percept import filled
+from tests.families import ARTICLES
 from tests.language import scenes
 from tests.toys.stall import Stall
 
@@ -35,6 +36,12 @@ WORLDS = ("coins", "clean_up+contract+speech+pacts?drafts=2", "contract_easy", "
 def test_the_texts_of_scenes_are_those_that_were_read_and_found_good(name):
     """After a change: `python -m tests.language.scenes`, and read the difference."""
     assert scenes.text(name) == (scenes.GOLDEN / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ARTICLES)
+def test_every_article_is_told_as_it_was_read_and_found_good(name):
+    stored = (scenes.GOLDEN / "articles" / f"{name}.txt").read_text()
+    assert scenes.article_text(name) == stored
 
 
 @every_scene
@@ -265,6 +272,7 @@ def test_crowds_share_a_mark_on_the_map_and_all_are_named():
 TIMED = """
 import time
 from sociarium.language.renderings import PerceptRenderer
+from tests.families import ARTICLES
 from tests.language import scenes
 env, seen = scenes.harvest()
 renderer, spent = PerceptRenderer(env), []

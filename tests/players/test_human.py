@@ -255,7 +255,7 @@ def test_what_is_written_begins_with_a_word_of_its_own(line, written):
     [
         ("say @Bo hi", "nobody is called 'Bo hi'"),
         ("say @Anna", "say @NAME TEXT"),
-        ("sign now", "number of a clause"),
+        ("sign now", "number of what you sign"),
         ("vote yes", "vote for or vote against"),
         ("draft wood", "draft zapped 2"),
         ("go_to 1 2 3", "takes no more"),

@@ -11,6 +11,7 @@ from sociarium.core.conformance import same
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.random import step_key
 from sociarium.players import roster
+from sociarium.players.scripted.known import scripts
 from tests.toys.meadow import Meadow
 
 
@@ -58,13 +59,13 @@ def test_options_are_numbers_that_the_script_asks_for():
 
 
 def test_a_world_outside_the_catalogue_has_the_scripts_for_any_world():
-    assert tuple(roster.scripts(Meadow())) == ("random", "idle")
+    assert tuple(scripts(Meadow())) == ("random", "idle")
     with pytest.raises(UnknownName, match=r"Meadow has random, idle\."):
         player("script:cooperator", Meadow())
 
 
 def test_a_forager_needs_something_to_forage_for():
-    assert "forager" in roster.scripts(sociarium.make("harvest_open"))
+    assert "forager" in scripts(sociarium.make("harvest_open"))
     with pytest.raises(UnknownName, match="forager"):
         player("script:forager", sociarium.make("pd_arena"))
 

@@ -31,6 +31,7 @@ RUNS = {  # decisions of the model
     "clean_up": 6,
     "overcooked": 8,
     "cuisine": 8,
+    "agreements": 9,
 }
 MOST_TOKENS = 1500  # of a prompt
 
@@ -62,6 +63,13 @@ def test_a_recorded_match_with_a_real_model_replays_byte_for_byte(run, tmp_path,
     played(run, tmp_path / "run", Models(), calls=f"replay:{RECORDED / run}")
     for name in (EPISODE, DECISIONS):
         assert (tmp_path / "run" / name).read_bytes() == (RECORDED / run / name).read_bytes()
+
+
+def test_a_model_and_another_propose_and_sign_an_agreement_and_one_breaks_it():
+    decisions = [(row["seat"], row["decision"]) for row in rows(RECORDED / "agreements")]
+    assert {seat for seat, decided in decisions if decided.get("propose")} == {0, 1}
+    assert {seat for seat, decided in decisions if decided["action"] == "sign"} == {0, 1}
+    assert decisions[-1][0] == 1 and decisions[-1][1]["action"] == "walk out"
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -60,24 +60,33 @@ class Batch:
         *,
         seed: int = 0,
         params: Any = None,
+        own_params: bool = False,
         steps: int | None = None,
         devices: Sequence[Device] | None = None,
     ) -> None:
-        """`devices` share the lanes; by default all of this process."""
+        """`devices` share the lanes; by default all of this process.
+
+        With `own_params` every number in `params` has one value for each lane.
+        """
         self.env, self.seed = env, seed
         self.params = env.params() if params is None else params
-        self.steps = int(env.horizon(self.params)) if steps is None else steps
+        if steps is None:
+            horizon = jax.vmap(env.horizon) if own_params else env.horizon
+            steps = int(np.max(horizon(self.params)))
+        self.steps = steps
         chosen = list(jax.local_devices() if devices is None else devices)[: len(seating)]
         self.mesh, many = Mesh(np.array(chosen), ("lanes",)), len(chosen)
         lanes = np.arange(-(-len(seating) // many) * many)
         lanes = np.concatenate([lanes[device::many] for device in range(many)])
         self.back = np.argsort(lanes)[: len(seating)]  # where lane k is among those played
         lanes = np.minimum(lanes, len(seating) - 1)
+        if own_params:
+            self.params = jax.tree.map(lambda x: np.asarray(x)[lanes], self.params)
         self.keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(seed), lane))(lanes)
         who = lineup(env, chairs_of(players))
         self.names = [[who.names[player] for player in row] for row in seating]
         policies, self.seating = who.roster.seated(who.who[seating[lanes]], many)
-        self.stepper = Stepper(env, policies)
+        self.stepper = Stepper(env, policies, own_params)
 
     def sums(self, counted: Sequence[str] = (), on_progress: OnProgress = silent) -> Sums:
         """Plays and adds up returns and the counted events; nothing else is kept."""
@@ -107,9 +116,15 @@ class Batch:
                 film.add(self.env, jax.tree.map(lambda x, lane=lane: x[:, lane], record), first)
             on_progress(first + size, self.steps)
         return [
-            film.episode(self.env, names, (self.seed, lane), self.params)
+            film.episode(self.env, names, (self.seed, lane), self._params_of(lane))
             for lane, (film, names) in enumerate(zip(films, self.names, strict=True))
         ]
+
+    def _params_of(self, lane: int) -> Any:
+        """The parameters that a lane is played with."""
+        if not self.stepper.own_params:
+            return self.params
+        return jax.tree.map(lambda x: x[self.back[lane]], self.params)
 
 
 @lru_cache(maxsize=64)
@@ -130,8 +145,10 @@ def _summing(stepper: Stepper, specs: tuple[EventSpec, ...], mesh: Mesh) -> tupl
 
         return jax.lax.fori_loop(first, last, step, carry)
 
-    started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
-    return started, _spread(step_many, mesh, (LANES, SEATING, WHOLE, WHOLE, WHOLE), LANES, donate=0)
+    params = LANES if stepper.own_params else WHOLE
+    started = _spread(begin, mesh, (LANES, SEATING, params), LANES)
+    given = (LANES, SEATING, params, WHOLE, WHOLE)
+    return started, _spread(step_many, mesh, given, LANES, donate=0)
 
 
 @lru_cache(maxsize=64)
@@ -149,9 +166,10 @@ def _recording(stepper: Stepper, at_once: int, mesh: Mesh) -> tuple[Any, Any]:
 
         return jax.lax.scan(step, carry, first + jnp.arange(at_once))
 
-    started = _spread(begin, mesh, (LANES, SEATING, WHOLE), LANES)
+    params = LANES if stepper.own_params else WHOLE
+    started = _spread(begin, mesh, (LANES, SEATING, params), LANES)
     made = (LANES, TIME_LANES)
-    return started, _spread(step_many, mesh, (LANES, SEATING, WHOLE, WHOLE), made, donate=0)
+    return started, _spread(step_many, mesh, (LANES, SEATING, params, WHOLE), made, donate=0)
 
 
 def _begin(stepper: Stepper, keys: Any, seating: Seating, params: Any) -> tuple[Any, Moment]:

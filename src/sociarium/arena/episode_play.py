@@ -150,6 +150,7 @@ class EpisodePlay:
         self.timing: list[dict[str, Any]] = []
         self.chosen: list[Choice] = []
         self._seen: Seen | None = None
+        self._told: tuple[Any, tuple[str, ...]] = (None, ())  # a state, and its law
         self._chunk: deque[StepRecord] = deque()  # steps of pure players that are played already
         self._chunk_start, self._chunk_done = self.now, 0
         self._warned: set[tuple[int, str]] = set()
@@ -271,13 +272,19 @@ class EpisodePlay:
             heading=int(own.heading),
             score=one.score,
             knows=own.knows,
-            law=self.runner.law(self.now),
+            law=self._law(),
             map=known_map,
             skills=offers,
             status=one.status,
             hidden=self._hidden,
             first=not one.decisions,
         )
+
+    def _law(self) -> tuple[str, ...]:
+        """What binds players now, worked out once for all of them."""
+        if self._told[0] is not self.now:
+            self._told = self.now, self.runner.law(self.now)
+        return self._told[1]
 
     def free(self) -> tuple[set[int], set[int]]:
         """The seats that can be asked, and those that may do anything but stay."""

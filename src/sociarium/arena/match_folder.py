@@ -33,7 +33,7 @@ from sociarium.core.frames import FrameFile
 from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
 from sociarium.core.patches import NewPlayer
 from sociarium.core.percept_builder import Disclosure, Privileged
-from sociarium.core.record import Record, file_beside, plain_name
+from sociarium.core.record import Record, files_beside, found_in
 from sociarium.language.models.budget import AtCap
 from sociarium.language.models.runtime import current_runtime, use_runtime
 from sociarium.players import roster
@@ -132,10 +132,9 @@ class MatchFolder(Recorder):
         Its log is there before its manifest is, so that a match that can be seen can be resumed.
         """
         self.claim()
-        task = file_beside(world)
         try:
-            if task:
-                shutil.copyfile(plain_name(world), self.path / task)
+            for name, path in files_beside(world).items():
+                shutil.copyfile(path, self.path / name)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         match.session.begin_record()
@@ -299,8 +298,7 @@ class MatchFolder(Recorder):
         match = self._retraced(kept, terms, on_progress, trusted, to=to, leaving=leaving)
         for seat, player in changes.items():
             match.session.reseat(seat, player, keep_memory=keep_memory)
-        task = file_beside(kept.page.env)
-        world = str(self.path / task) + kept.page.env.removeprefix(task) if task else kept.page.env
+        world = found_in(kept.page.env, self.path)
         forked = {"from": self.path, "at": step, "seats": changes}
         to.begin(match, world, str(config.get("seats", "")), kept.page.seed, terms, forked)
         return match

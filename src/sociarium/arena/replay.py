@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import jax
 import jax.numpy as jnp
@@ -25,37 +26,38 @@ from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
 from sociarium.core.patches import NewPlayer
 from sociarium.core.random import step_key
-from sociarium.core.record import Record, file_beside, plain_name
+from sociarium.core.record import Record, files_beside, found_in, plain_name
 from sociarium.views.progress import OnProgress, silent
 
 AT_ONCE = 50  # steps
 # What a stranger's file may ask for.
-MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER = 4096, 100_000, 1 << 17, 256
+MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER, MOST_DIGITS = 4096, 100_000, 1 << 17, 256, 6
+SENTENCES = ("clauses", "terms", "tables", "text")  # arguments of articles that are said in words
 
 
 def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[Any, Any]:
     """The world that an episode was played in; one that asks for too much is refused.
 
-    The file that describes a world lies beside the episode as `world.toml` or `world.json`.
+    Files that describe a world and its charter lie beside the episode, as `world.toml` and
+    `charter.toml` (or `.json`).
     """
     page = kept.page
-    name = page.env
-    base, task = plain_name(name), file_beside(name)
-    if task:
-        if base != task:
-            raise CannotRead(f"the episode's world is a file, but not {task} beside it")
-        name = str(folder / task) + name.removeprefix(base)
+    name = found_in(page.env, folder)
     large = page.players > MOST_PLAYERS or page.steps > MOST_STEPS
-    if not trusted and (large or not all(map(_small, re.split(r"[?&+]", name)[1:]))):
-        raise CannotRead(
-            f"the episode asks for a large world, a long time or a file ({base}, {page.players} "
-            f"players, {page.steps} steps); if you know where it comes from, say --trust"
-        )
+    env = None
     try:
-        env = catalogue.make(name, players=page.players)
-        env = reveal(env) if page.revealed else env
-    except (SociariumError, TypeError, ValueError) as error:
+        if trusted or (not large and all(_small(*one) for one in _asked(page.env, folder))):
+            env = catalogue.make(name, players=page.players)
+            env = reveal(env) if page.revealed else env
+            env.params()
+    except (SociariumError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise CannotRead(f"the episode's world cannot be made: {error}") from error
+    if env is None:
+        raise CannotRead(
+            f"the episode asks for a large world, a long time or a file ({plain_name(page.env)}, "
+            f"{page.players} players, {page.steps} steps); if you know where it comes from, say "
+            "--trust"
+        )
     cells = ground_plan(env).cells
     if not trusted and cells > MOST_CELLS:
         raise CannotRead(
@@ -68,13 +70,32 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
     return env
 
 
-def _small(argument: str) -> bool:
-    """Whether an argument of a world asks for little: no large numbers but seeds, and no file."""
-    name, _, value = argument.partition("=")
-    sizes = [int(number) for number in re.findall(r"\d+", value)]
-    file = re.search(r"\.(toml|json)$", value)
-    product = math.prod(max(1, size) for size in sizes)
-    return not file and (name.endswith("seed") or product <= MOST_NUMBER)
+def _asked(world: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Every argument that a world's name and the charter beside its episode ask for."""
+    for argument in re.split(r"[?&+]", world)[1:]:
+        name, _, value = argument.partition("=")
+        yield name, unquote_plus(value)
+    for file in files_beside(world):
+        if file.startswith("charter"):
+            for article in catalogue.read_charter(folder / file):
+                for name, value in article.items():
+                    for one in value if isinstance(value, list) else [value]:
+                        yield name, str(one)
+
+
+def _small(name: str, value: str) -> bool:
+    """Whether an argument of a world asks for little: no large numbers but seeds, and no file.
+
+    What is said in several words, such as a clause, is as long as it is, whatever its numbers.
+    """
+    if re.search(r"\.(toml|json)\s*$", value, re.IGNORECASE):
+        return False
+    if name.endswith("seed") or (name in SENTENCES and " " in value.strip()):
+        return True
+    sizes = re.findall(r"\d+", value)
+    if any(len(size) > MOST_DIGITS for size in sizes) or len(sizes) > MOST_DIGITS:
+        return False
+    return math.prod(max(1, int(size)) for size in sizes) <= MOST_NUMBER
 
 
 class Replay:

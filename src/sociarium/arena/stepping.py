@@ -43,20 +43,29 @@ class StepRecord(eqx.Module):
 
 @dataclass(frozen=True)
 class Stepper:
-    """An environment and the structures of the players in its seats; equal ones share programs."""
+    """An environment and the structures of the players in its seats; equal ones share programs.
+
+    With `own_params` every lane has parameters of its own, along the first axis.
+    """
 
     env: Environment[Any, Any]
     policies: SeatPolicies
+    own_params: bool = False
+
+    @property
+    def _params(self) -> int | None:
+        """The axis of parameters that lanes are along."""
+        return 0 if self.own_params else None
 
     def begin(self, k_episode: Key[Array, "*lanes"], seating: Seating, params: Any) -> Moment:
         """The start of the episodes of these keys."""
-        state = _each(self.env.reset, k_episode, 0, None)(k_episode, params)
+        state = _each(self.env.reset, k_episode, 0, self._params)(k_episode, params)
         memories = self.policies.begin(k_episode, seating)
         return self.look(state, memories, params, lanes=k_episode.ndim > 0)
 
     def look(self, state: Any, memories: list[Any], params: Any, lanes: bool = False) -> Moment:
         """The moment of a state, with what everybody sees and may do."""
-        over = lambda f: jax.vmap(f, (0, None)) if lanes else f  # noqa: E731
+        over = lambda f: jax.vmap(f, (0, self._params)) if lanes else f  # noqa: E731
         view, legal = over(self.env.observe)(state, params), over(self.env.legal)(state, params)
         return Moment(state, view, legal, memories)
 
@@ -74,7 +83,9 @@ class Stepper:
         """
         decided = self.policies.act(k_step, moment.view, moment.legal, seating, moment.memories)
         actions = given(decided[0], moment.view, moment.legal)
-        state, record = step_and_record(self.env, k_step, moment.state, actions, params)
+        state, record = step_and_record(
+            self.env, k_step, moment.state, actions, params, self._params
+        )
         return self.look(state, decided[1], params, lanes=k_step.ndim > 0), record
 
 
@@ -84,11 +95,15 @@ def step_and_record(
     state: Any,
     actions: Int[Array, "*lanes players"],
     params: Any,
+    along: int | None = None,
 ) -> tuple[Any, StepRecord]:
-    """The next state under these actions, and the record of the step."""
+    """The next state under these actions, and the record of the step.
+
+    Lanes share parameters, unless they are `along` an axis of them.
+    """
     present = _each(env.present, k_step, 0)(state)
-    after, transition = _each(env.step, k_step, 0, 0, 0, None)(k_step, state, actions, params)
-    gauges = _each(env.gauges, k_step, 0, None)(after, params)
+    after, transition = _each(env.step, k_step, 0, 0, 0, along)(k_step, state, actions, params)
+    gauges = _each(env.gauges, k_step, 0, along)(after, params)
     return after, StepRecord(actions, transition, present, gauges)
 
 

@@ -53,6 +53,7 @@ class Verification:
         self.env, self.kept, self.trusted, page = env, kept, trusted, kept.page
         self.past, self.clock = Past(page), clocks.clock(page.clock)
         chairs = [roster.chair(name) for name in page.seats]
+        self.chairs = chairs  # who sits there now
         self.how = [[self._checks(chair)] for chair in chairs]
         hosts = [seat for seat, how in enumerate(self.how) if how[-1] != PLAYED]
         identity = (page.seed, page.lane, page.number)
@@ -90,6 +91,8 @@ class Verification:
             self._seat_newcomers(now)
             if now == total:
                 return self._verdict()
+            if (writes := self._cannot_write(now)) is not None:
+                return self._verdict(now, f"the player in seat {writes} cannot write anything")
             self._write(now)
             size, done = self._play(now)
             wrong = done != self.kept.actions[now : now + size]
@@ -110,7 +113,7 @@ class Verification:
 
     def _seat_newcomers(self, now: int) -> None:
         for change in self.past.changes(now):
-            chair = roster.chair(change.player)
+            chair = self.chairs[change.seat] = roster.chair(change.player)
             self.how[change.seat].append(self._checks(chair))
             played = self.how[change.seat][-1] == PLAYED
             kept = None
@@ -121,6 +124,11 @@ class Verification:
             )
             if kept is not None:
                 self.now = self.runner.remembering(self.now, change.seat, kept)
+
+    def _cannot_write(self, now: int) -> int | None:
+        """A seat that writes though a pure player sits there, if there is one."""
+        seats = (patch.seat for patch in self.past.written(now))
+        return next((seat for seat in seats if not self.chairs[seat].outside), None)
 
     def _write(self, now: int) -> None:
         for patch in self.past.written(now):

@@ -30,9 +30,16 @@ from sociarium.charters.article import (
     Proceedings,
     Shown,
     amount_spec,
+    separate,
     told_amount,
 )
-from sociarium.charters.clauses import Clause, Judgement, every_conduct, read_clause
+from sociarium.charters.clauses import (
+    MOST_POINTS,
+    Clause,
+    Judgement,
+    every_conduct,
+    read_clause,
+)
 from sociarium.charters.proposals import WORK, ProposalParams, Proposals, ProposalState
 from sociarium.core.actions import ActionSpec
 from sociarium.core.environment import Environment
@@ -89,11 +96,16 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         notice: int = 10,
         penalty: int | float = 5.0,
     ) -> None:
-        if not 0 < quorum <= 1 or approval < 1 or notice < 0 or min(cap, budget, penalty) < 0:
+        amounts = (cap, budget, penalty, -floor)
+        if not 0 < quorum <= 1 or approval < 1 or not 0 <= notice <= MOST_POINTS:
             raise BadArgument(
-                "quorum is above 0 and at most 1, approval at least 1, and notice, cap, budget and "
-                f"penalty at least 0; given {quorum}, {approval}, {notice}, {cap}, {budget} and "
-                f"{penalty}"
+                f"quorum is above 0 and at most 1, approval at least 1, and notice 0 to "
+                f"{MOST_POINTS:,}; given {quorum}, {approval} and {notice}"
+            )
+        if not all(abs(amount) <= MOST_POINTS for amount in amounts) or min(amounts[:3]) < 0:
+            raise BadArgument(
+                f"cap, budget and penalty are 0 to {MOST_POINTS:,} points, and the floor is no "
+                f"further from 0; given {cap}, {budget}, {penalty} and {floor}"
             )
         self.given = terms
         self.numbers = {
@@ -107,9 +119,9 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         }
 
     @classmethod
-    def named(cls, terms: str = "", **arguments: Any) -> "Article[Any, Any]":
+    def named(cls, terms: str | list[str] = "", **arguments: Any) -> "Article[Any, Any]":
         """With several terms that have a bar between them."""
-        return cls(*(one.strip() for one in terms.split("|") if one.strip()), **arguments)
+        return cls(*separate(terms, "|"), **arguments)
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """What players can propose, and what there is to count."""
@@ -147,6 +159,7 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
             Judgement("broke the agreement", kept="kept the agreement", steady=True),
         )
         self.own_specs = (*self.own_specs, PlaneSpec("party", ("no", "yes", "leaving")))
+        self.tie_specs = (*self.tie_specs, PlaneSpec("bound", ("no", "yes", "until it leaves")))
         self.number_specs = tuple(
             amount_spec(f"agreed for {_measure(*measure)}", -MOST_TOLD) for measure in self.measures
         )
@@ -164,6 +177,8 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
             if measure not in self.measures:
                 known = tuple(_measure(*one) for one in self.measures)
                 raise UnknownName("thing to agree on", _measure(*measure), known)
+            if row[self.measures.index(measure)]:
+                raise BadArgument(f"terms say once what {_measure(*measure)} is worth")
             row[self.measures.index(measure)] = -clause.amount if clause.pays else clause.amount
         return row
 
@@ -323,7 +338,11 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         standing = party.astype(jnp.int32) * (1 + (state.leaves != FOREVER))
         rate = state.terms[jnp.maximum(state.winner, 0)] * self.in_force(state, params)
         told = told_amount(rate, -MOST_TOLD)
-        return self.shown(jnp.concatenate([own, standing[:, None]], 1), ties, told)
+        bound = jnp.broadcast_to(standing[None, :, None], (*ties.shape[:2], 1))
+        own, ties = (
+            jnp.concatenate(both, -1) for both in ([own, standing[:, None]], [ties, bound])
+        )
+        return self.shown(own, ties, told)
 
     def law(self, state: AgreementState, params: AgreementParams) -> tuple[str, ...]:
         """What is proposed, and what is in force."""

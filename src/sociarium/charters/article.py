@@ -102,6 +102,7 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     judgements: tuple[Judgement, ...] = ()  # of what players do, for others to read
     shared_views = 0  # how many windows of others a player can see besides its own
     governs = False  # whether it can decide what players do in the world
+    comes_again = True  # whether a time for its actions comes again, so that one can wait for it
     anonymous = False  # whether one cannot tell who somebody is
     suits_large = False  # whether it does with contacts that are near
     large = False  # whether there are too many players to name
@@ -116,18 +117,24 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
         """Makes the players that it was given by their names only; it has none by default."""
 
     def around(
-        self, world: Environment[Any, Any], before: tuple["Article[Any, Any]", ...] = ()
+        self,
+        world: Environment[Any, Any],
+        before: tuple["Article[Any, Any]", ...] = (),
+        contacts: tuple[str, ...] = (),
     ) -> "Article[State, Params]":
-        """A copy for this world, with everything declared; `before` are the articles before it."""
+        """A copy for this world, with everything declared; `before` are the articles before it.
+
+        `contacts` are those of the article that decides about them, if there is one.
+        """
         bound = copy.copy(self)
         bound.players, bound.large = world.players, world.players > NAMED
         if bound.large and not self.suits_large:
             raise BadArgument(
                 f"{self.sheet.title} names every player, so there can be at most {NAMED}; "
-                f"given {world.players}. Charters for more are `none`, `contract` and `open`"
+                f"given {world.players}. For more there are none, contract, open, law, "
+                "constitution, sanction, reputation, visibility and norm"
             )
-        deciding = [article for article in before if "contacts" in article.claims]
-        bound.contacts = deciding[0].contacts if deciding else contacts_of(world.players)
+        bound.contacts = contacts or contacts_of(world.players)
         bound.bind(world, before)
         return bound
 
@@ -251,6 +258,12 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     def gauges(self, state: State, now: Circumstances, params: Params) -> dict[str, Any]:
         """Levels, one for each gauge spec."""
         return {}
+
+
+def separate(values: str | list[str], by: str) -> tuple[str, ...]:
+    """Texts that stand in one with a separator between them, as in a name, or in a list."""
+    parts = values.split(by) if isinstance(values, str) else values
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def amount_spec(name: str, low: int = 0) -> OwnSpec:

@@ -44,16 +44,18 @@ class Charter:
     def __init__(self, world: Environment[Any, Any], articles: Sequence[Article[Any, Any]]) -> None:
         if not articles:
             raise BadArgument("a charter has at least one article; `none` changes nothing")
+        deciding = next((article for article in articles if "contacts" in article.claims), None)
+        contacts = deciding.around(world).contacts if deciding else ()
         bound: list[Article[Any, Any]] = []
         for article in articles:
             _check_needs(article, bound)
-            bound.append(article.around(world, tuple(bound)))
+            known = () if article is deciding else contacts
+            bound.append(article.around(world, tuple(bound), known))
         _refuse_clashes(world, bound)
         self.articles, self.players = tuple(bound), world.players
         self.large = world.players > NAMED
         self.nearby = CONTACTS if self.large else 0  # how many of the nearest one can address
-        deciding = self.claimant("contacts")
-        self.contacts = deciding.contacts if deciding else contacts_of(world.players)
+        self.contacts = contacts or contacts_of(world.players)
         self.staging = self.claimant("stage")
         sight = self.claimant("sight")
         self.shared_views = sight.shared_views if sight else 0
@@ -197,19 +199,26 @@ class Charter:
         key: Key[Array, ""],
         states: States,
         actions: Int[Array, " players"],
+        social: dict[str, Int[Array, " players"]],
         view: View,
         legal: Bool[Array, "players deeds"],
         now: Circumstances,
         numbers: Numbers,
     ) -> tuple[Int[Array, " players"], States]:
-        """What everybody does in the world after every article that governs has had its say."""
+        """What everybody does in the world after every article that governs has had its say.
+
+        Whoever acts under another article in this step stays, and is not governed.
+        """
         after = dict(states)
         for article, own in self._keys(key):
             if article.governs:
                 name = article.name
-                actions, after[name] = article.govern(
+                others = [deeds != NONE for other, deeds in social.items() if other != name]
+                busy = jnp.stack(others).any(0) if others else jnp.zeros(self.players, bool)
+                governed, after[name] = article.govern(
                     own, after[name], actions, view, legal, now, numbers[name]
                 )
+                actions = jnp.where(busy, actions, governed)
         return actions, after
 
     def share(self, parts: Parts, states: States, now: Circumstances, numbers: Numbers) -> Parts:

@@ -38,6 +38,7 @@ Judged = Literal[
     "short",  # whoever has not, at the end of a window
 ]
 FOREVER = 2**30
+MOST_POINTS = 1_000_000  # of one amount, so that sums of them stay exact
 AT_ONCE = 1  # the window of what is not counted
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
 _PARTIES: dict[str, Party] = {
@@ -252,6 +253,8 @@ def read_clause(
     pays = verb not in ("gets", "bonus")
     party: Party = "victim" if pays and reader.skip("its victim") else "others"
     amount = reader.number()
+    if amount > MOST_POINTS:
+        reader.refuse(f"amounts are at most {MOST_POINTS:,} points")
     per_unit = bool(reader.skip("for each")) and reader.noun(conduct)
     if reader.skip("to" if pays else "from"):
         party = _PARTIES[reader.word(*_PARTIES)]
@@ -331,6 +334,8 @@ class _Reader:
         if not found:
             self.refuse(f"a number is expected before {self.left!r}")
             raise AssertionError
+        if len(found[1]) > 20 or float(found[1]) > FOREVER:
+            self.refuse(f"numbers are at most {FOREVER}")
         self.left = self.left[found.end() :].strip()
         return float(found[1])
 

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.article import NONE, Article, Circumstances, Shown
-from sociarium.charters.law import Law, LawParams, LawState, numbered, sentences
+from sociarium.charters.article import NONE, Article, Circumstances, Shown, separate
+from sociarium.charters.law import Law, LawParams, LawState, numbered
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -180,9 +180,9 @@ class Constitution(Law):
 
     @classmethod
     def named(
-        cls, clauses: str = "", floor: int | float | None = None, **fines: Any
+        cls, clauses: str | list[str] = "", floor: int | float | None = None, **fines: Any
     ) -> "Article[Any, Any]":
         """As in `constitution?cleaned=-1&zapped=2&quorum=0.6`."""
         own = ("enacted", "quorum", "period")
         settings = {name: fines.pop(name) for name in own if name in fines}
-        return cls(*sentences(clauses), floor=floor, **settings, **numbered(fines))
+        return cls(*separate(clauses, ";"), floor=floor, **settings, **numbered(fines))

@@ -27,9 +27,16 @@ from sociarium.charters.article import (
     Proceedings,
     Shown,
     amount_spec,
+    separate,
     told_amount,
 )
-from sociarium.charters.clauses import Clause, Judgement, read_clause, simple_clause
+from sociarium.charters.clauses import (
+    MOST_POINTS,
+    Clause,
+    Judgement,
+    read_clause,
+    simple_clause,
+)
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
@@ -87,10 +94,10 @@ class Law(Article[LawState, LawParams]):
 
     @classmethod
     def named(
-        cls, clauses: str = "", floor: int | float | None = None, **fines: Any
+        cls, clauses: str | list[str] = "", floor: int | float | None = None, **fines: Any
     ) -> "Article[LawState, LawParams]":
         """As in `law?zapped=2` or `law?clauses=nobody zaps, fine 2; whoever ate pays 0.1`."""
-        return cls(*sentences(clauses), floor=floor, **numbered(fines))
+        return cls(*separate(clauses, ";"), floor=floor, **numbered(fines))
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Reads every clause as one about this world."""
@@ -233,16 +240,14 @@ class Law(Article[LawState, LawParams]):
         )
 
 
-def sentences(text: str) -> list[str]:
-    """Clauses that stand in one text, with semicolons between them."""
-    return [clause.strip() for clause in text.split(";") if clause.strip()]
-
-
 def numbered(fines: dict[str, Any]) -> dict[str, float]:
     """Fines by the names of events; what is no number is refused."""
     for name, fine in fines.items():
-        if not isinstance(fine, int | float):
-            raise BadArgument(f"a fine is a number, as in law?zapped=2; given {name}={fine!r}")
+        if not isinstance(fine, int | float) or not abs(fine) <= MOST_POINTS:
+            raise BadArgument(
+                f"a fine is a number of at most {MOST_POINTS:,}, as in law?zapped=2; given "
+                f"{name}={fine!r}"
+            )
     return {name: float(fine) for name, fine in fines.items()}
 
 

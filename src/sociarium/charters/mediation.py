@@ -8,7 +8,7 @@ Rules
       their bodies in the world, sees what they see, and remembers what it has seen.
   C3  At the first step of each window of the work a player may delegate, instead of acting in the
       world. It is played from that step on until the window ends; who has not delegated by then
-      acts for itself until then.
+      acts for itself until then. Who does something else socially is not played in that step.
   C4  How many delegate, and who, is known to all from the next step on.
 """
 
@@ -21,12 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from sociarium.charters.article import NONE, Article, Circumstances, Shown
+from sociarium.charters.article import NONE, Article, Circumstances, Shown, separate
 from sociarium.charters.proposals import WORK, ProposalParams, Proposals, ProposalState
 from sociarium.core.actions import ActionSpec
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
+from sociarium.core.patches import Ballot, Proposal
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec
 from sociarium.mechanics.layout import merged
@@ -44,9 +45,13 @@ class MediationParams(ProposalParams):
 
 
 class MediationState(ProposalState):
-    """Besides what was proposed: until when everybody delegates, and what those who play know."""
+    """Besides what was proposed: until when everybody delegates, and what those who play know.
+
+    `played` are those for whom somebody played in the last step.
+    """
 
     until: Int[Array, " players"]
+    played: Bool[Array, " players"]
     minds: tuple[Any, ...]
 
 
@@ -62,6 +67,7 @@ class Mediation(Proposals[MediationState, MediationParams]):
     name = "mediation"
     sheet = SHEET
     governs = True
+    accepts = (Proposal, Ballot)
     gauge_specs = (GaugeSpec("delegators", "players who delegate"),)
 
     def __init__(
@@ -83,11 +89,13 @@ class Mediation(Proposals[MediationState, MediationParams]):
 
     @classmethod
     def named(
-        cls, cast: str = ",".join(CAST), tables: str = "", **arguments: Any
+        cls,
+        cast: str | list[str] = "defector,cooperator",
+        tables: str | list[str] = "",
+        **arguments: Any,
     ) -> "Article[Any, Any]":
         """With commas in the cast, and bars between tables."""
-        rows = tuple(row.strip() for row in tables.split("|") if row.strip())
-        return cls(tuple(cast.split(",")), rows, **arguments)
+        return cls(separate(cast, ","), separate(tables, "|"), **arguments)
 
     def seat(self, make: Callable[[str], Any]) -> None:
         """Makes the players of the cast that are given by their names only."""
@@ -173,6 +181,7 @@ class Mediation(Proposals[MediationState, MediationParams]):
         return MediationState(
             **self.nothing(params),
             until=jnp.zeros(self.players, jnp.int32),
+            played=jnp.zeros(self.players, bool),
             minds=tuple(jax.vmap(player.begin)(keys) for player in self.cast.values()),
         )
 
@@ -225,13 +234,13 @@ class Mediation(Proposals[MediationState, MediationParams]):
         delegates = self.delegates(state, now)
         row = state.terms[jnp.maximum(state.winner, 0)]
         who = row[jnp.maximum(delegates.sum() - 1, 0)]
-        played = jnp.where(delegates, jnp.stack(does)[who], actions)
-        return played, eqx.tree_at(lambda s: s.minds, state, tuple(minds))
+        acted = jnp.where(delegates, jnp.stack(does)[who], actions)
+        return acted, eqx.tree_at(lambda s: (s.minds, s.played), state, (tuple(minds), delegates))
 
     def tell(self, state: MediationState, now: Circumstances, params: MediationParams) -> Shown:
         """Stage and proposals; who delegates (C4)."""
         own, ties = self.told(state)
-        delegates = self.delegates(state, now).astype(jnp.int32)
+        delegates = state.played.astype(jnp.int32)
         known = jnp.broadcast_to(delegates[None, :, None], (self.players, self.players, 1))
         return self.shown(
             jnp.concatenate([own, delegates[:, None]], 1), jnp.concatenate([ties, known], -1)
@@ -248,4 +257,4 @@ class Mediation(Proposals[MediationState, MediationParams]):
         self, state: MediationState, now: Circumstances, params: MediationParams
     ) -> dict[str, Any]:
         """How many delegate."""
-        return {"delegators": self.delegates(state, now).sum().astype(jnp.float32)}
+        return {"delegators": state.played.sum().astype(jnp.float32)}

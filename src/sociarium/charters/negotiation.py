@@ -37,6 +37,7 @@ from sociarium.charters.article import (
     Claim,
     Proceedings,
     Shown,
+    separate,
 )
 from sociarium.charters.clauses import Conduct
 from sociarium.core import random
@@ -103,9 +104,9 @@ class Negotiation(Article[State, Params]):
         self.claims = ("stage", "shares", *sees)
 
     @classmethod
-    def named(cls, bans: str = "", **arguments: Any) -> "Article[State, Params]":
+    def named(cls, bans: str | list[str] = "", **arguments: Any) -> "Article[State, Params]":
         """With bans that have commas between them, as in `negotiation?bans=zapped,ate`."""
-        return cls(bans=tuple(ban for ban in bans.split(",") if ban), **arguments)
+        return cls(bans=separate(bans, ","), **arguments)
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Requests by seat, proposals, yes and end."""

@@ -6,6 +6,7 @@ the world stands still. Players who decide outside compiled code may write terms
 """
 
 import abc
+import re
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -28,6 +29,8 @@ from sociarium.mechanics.social import NOBODY
 STAGES = ("design", "approval", "signing", "work")
 DESIGN, APPROVAL, SIGNING, WORK = range(len(STAGES))
 MOST_TEMPLATES, HASHED = 64, 12
+ROUNDING = 1e-3  # of a player, by which a share of all may be off
+_NUMBERED = re.compile(r"(?:\d+\. )?(?:propose )?terms (\d{1,4})", re.IGNORECASE)
 
 
 class ProposalParams(eqx.Module):
@@ -63,6 +66,7 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
 
     claims = ("stage",)
     accepts = (Proposal, Ballot, Signature)
+    comes_again = False
     templates: tuple[str, ...]  # what can be proposed, in words
 
     @abc.abstractmethod
@@ -81,12 +85,12 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
         """Actions to propose, approve and perhaps to sign, and what is told of it."""
         if not 1 <= len(self.templates) <= MOST_TEMPLATES:
             raise BadArgument(
-                f"{self.name} needs 1 to {MOST_TEMPLATES} terms to propose; given "
-                f"{len(self.templates)}"
+                f"{self.name} needs 1 to {MOST_TEMPLATES} terms to propose; there are "
+                f"{len(self.templates)}: name some (terms=... or tables=...)"
             )
         numbers = tuple(f"terms {number}" for number in range(1, len(self.templates) + 1))
         seats = tuple(f"seat {seat}" for seat in range(world.players))
-        self.spans = dict.fromkeys(("sign", "vote"), (0, world.players - 1))
+        self.spans = dict.fromkeys(("vote", *["sign"] * signs), (0, world.players - 1))
         self.propose, self.approve = 0, len(numbers)
         self.sign = self.approve + len(seats)
         self.actions = (
@@ -209,7 +213,9 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
         return own.astype(jnp.int32), jnp.stack(ties, -1)
 
     def proposed(self, state: OneState) -> tuple[str, ...]:
-        """What everybody has proposed, in words."""
+        """What can be proposed, and once that is over what everybody has proposed, in words."""
+        if int(state.stage) == DESIGN:
+            return tuple(f"Terms {n} to propose: {t}." for n, t in enumerate(self.templates, 1))
         rows = jax.tree.map(np.asarray, state.terms)
         return tuple(
             f"Proposed by seat {seat}: {self.told_terms(jax.tree.map(lambda x: x[seat], rows))}."  # noqa: B023
@@ -224,7 +230,18 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
 
     def in_force(self, state: OneState, params: OneParams) -> Bool[Array, ""]:
         """Whether enough have signed what won."""
-        return (state.winner != NOBODY) & (state.signed.sum() >= params.quorum * self.players)
+        needed = jnp.ceil(params.quorum * self.players - ROUNDING)
+        return (state.winner != NOBODY) & (state.signed.sum() >= needed)
+
+    def _written(self, text: str) -> tuple[int, Any]:
+        """The number and the terms of what somebody wrote: terms of its own, or `terms 2`."""
+        named = _NUMBERED.fullmatch(text.strip().rstrip("."))
+        if not named:
+            return len(self.templates) + 1, self.read_terms(text)
+        number = int(named[1])
+        if not 1 <= number <= len(self.templates):
+            raise BadArgument(f"terms are 1 to {len(self.templates)}; given {number}")
+        return number, jax.tree.map(lambda table: table[number - 1], self.table())
 
     def write(self, state: OneState, patch: Patch) -> OneState:
         """Terms of one's own, an approval or a signature; each counts as the action would."""
@@ -236,9 +253,9 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
                 f"{STAGES[int(state.stage)]}"
             )
         if isinstance(patch, Proposal):
-            row = self.read_terms(patch.terms)
+            number, row = self._written(patch.terms)
             terms = jax.tree.map(lambda all_, one: all_.at[seat].set(one), state.terms, row)
-            template = state.template.at[seat].set(len(self.templates) + 1)
+            template = state.template.at[seat].set(number)
             approves = state.approves.at[seat, seat].set(True)
             return eqx.tree_at(
                 lambda s: (s.template, s.terms, s.approves), state, (template, terms, approves)

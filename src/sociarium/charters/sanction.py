@@ -21,8 +21,10 @@ from sociarium.charters.article import (
     Proceedings,
     Shown,
     amount_spec,
+    separate,
     told_amount,
 )
+from sociarium.charters.clauses import MOST_POINTS
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
@@ -61,10 +63,10 @@ class Sanction(Article[State, Params]):
     def __init__(
         self, cost: int | float = 1.0, ratio: int | float = 3.0, ways: tuple[str, ...] = WAYS
     ) -> None:
-        if cost < 0 or ratio < 0 or not ways:
+        if cost < 0 or ratio < 0 or not ways or not max(cost, cost * ratio) <= MOST_POINTS:
             raise BadArgument(
-                f"cost and ratio must be at least 0, and there must be a way to sanction; given "
-                f"{cost}, {ratio} and {ways}"
+                f"cost and ratio must be at least 0 and together at most {MOST_POINTS:,}, and "
+                f"there must be a way to sanction; given {cost}, {ratio} and {ways}"
             )
         for way in ways:
             if way not in WAYS:
@@ -72,9 +74,11 @@ class Sanction(Article[State, Params]):
         self.cost, self.ratio, self.ways = cost, ratio, tuple(ways)
 
     @classmethod
-    def named(cls, ways: str = ",".join(WAYS), **arguments: Any) -> "Article[State, Params]":
+    def named(
+        cls, ways: str | list[str] = "punish,reward", **arguments: Any
+    ) -> "Article[State, Params]":
         """With ways that have commas between them, as in `sanction?ways=punish`."""
-        return cls(ways=tuple(ways.split(",")), **arguments)
+        return cls(ways=separate(ways, ","), **arguments)
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """An action for each way and each contact (C1)."""
@@ -89,7 +93,9 @@ class Sanction(Article[State, Params]):
         self.event_specs = tuple(
             EventSpec(_past(way), sentences[way], causes=(way,)) for way in self.ways
         )
-        self.tie_specs = (PlaneSpec("just did to me", ("nothing", *map(_past, self.ways))),)
+        self.tie_specs = (
+            PlaneSpec("has just", ("nothing", *(f"{_past(way)} me" for way in self.ways))),
+        )
         self.number_specs = (
             amount_spec("cost of a sanction"),
             amount_spec("weight of a sanction"),

@@ -156,7 +156,7 @@ class Society(Environment[SocietyState, SocietyParams]):
             view, able = self.world.observe(state.world, params.world), legal[:, : charter.physical]
             k_govern = jax.random.fold_in(k_act, GOVERNING)
             physical, social = charter.govern(
-                k_govern, social, physical, view, able, now, params.charter
+                k_govern, social, physical, chosen, view, able, now, params.charter
             )
         moved, happened = self.world.step(key, state.world, physical, params.world)
         if charter.staging:

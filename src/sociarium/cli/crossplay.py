@@ -13,6 +13,7 @@ from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
 from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw
 from sociarium.players import roster
+from sociarium.players.scripted.known import scripts
 from sociarium.views.progress import progress
 
 
@@ -39,8 +40,8 @@ class Crossplay:
         if self.out is not None:
             plots.checked(self.out)
         env = sociarium.make(self.world, players=self.players)
-        scripts = [f"script:{name}" for name in roster.scripts(env)]
-        who = [str(seat) for seat in roster.parse(self.seats)] or scripts
+        known = [f"script:{name}" for name in scripts(env)]
+        who = [str(seat) for seat in roster.parse(self.seats)] or known
         with progress(f"{env.id}, {len(who)} players of a roster") as on_progress:
             found = crossplay(
                 env, who, episodes=self.episodes, seed=self.seed, on_progress=on_progress

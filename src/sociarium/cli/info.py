@@ -18,7 +18,7 @@ from sociarium.core.environment import compiled
 from sociarium.core.facets import Cooperation, Places, find_facet, ground_plan
 from sociarium.core.params import parameter, parameter_names
 from sociarium.core.specs import SocialSpec
-from sociarium.players import roster
+from sociarium.players.scripted.known import scripts
 from sociarium.views import terminal
 
 LISTED = 8  # numbers of a table that are shown one by one
@@ -46,6 +46,8 @@ class Info:
         for number, rule in env.sheet.rules.items():
             rules.add_row(number, rule)
         console.print(rules, highlight=False)
+        for sentence in env.sheet.law:
+            console.print(f"[bold]Law[/bold]  {sentence}", highlight=False)
         for departure in env.sheet.departures:
             console.print(departure, style="dim", highlight=False)
         state = compiled(env, "reset")(sociarium.key(0), params)
@@ -73,8 +75,8 @@ class Info:
         cooperation = find_facet(env, Cooperation)
         if cooperation:
             console.print(f"[bold]Coop.[/bold]    {cooperation.meaning}", highlight=False)
-        scripts = ", ".join(roster.scripts(env))
-        console.print(f"[bold]Scripts[/bold]  {scripts}\n", highlight=False)
+        names = ", ".join(scripts(env))
+        console.print(f"[bold]Scripts[/bold]  {names}\n", highlight=False)
         table = Table("parameter", "value", box=None)
         for name, value in numbers(params).items():
             table.add_row(name, str(value))
@@ -156,6 +158,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         "paper": find(env.id).paper,
         "players": env.players,
         "rules": env.sheet.rules,
+        "law": list(env.sheet.law),
         "departures": list(env.sheet.departures),
         "actions": list(action_names(env.actions)),
         "view": {
@@ -173,7 +176,7 @@ def page(env: Any, params: Any) -> dict[str, Any]:
         "cooperation": asdict(env.facet(Cooperation)) if env.has(Cooperation) else None,
         "scripts": {
             name: (inspect.getdoc(script) or "").partition("\n")[0]
-            for name, script in roster.scripts(env).items()
+            for name, script in scripts(env).items()
         },
         "params": numbers(params),
         "arguments": arguments(env),

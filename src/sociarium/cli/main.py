@@ -36,6 +36,9 @@ GROUPS = {
         "card": Command("CardCommand", "a world's baselines: random play and the best scripts"),
         "contract-study": Command("ContractStudyCommand", "what one contract changes"),
         "institution-study": Command("InstitutionStudyCommand", "what nine institutions are worth"),
+        "laws": Command("Laws", "a map of a thousand laws (mechanism design)"),
+        "deterrence": Command("DeterrenceCommand", "the fine at which cooperation is best"),
+        "replicator": Command("Replicator", "which kinds of player spread (evolution)"),
         "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
         "dilemma": Command("Dilemma", "do learners fail in it, and why: best responses"),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
@@ -131,6 +134,11 @@ ELSEWHERE = {  # what people look for, and what it is called here
     "version": "doctor",
     "arms": "contract-study",
     "atlas": "institution-study",
+    "law": "laws",
+    "mechanism": "laws",
+    "fines": "deterrence",
+    "evolution": "replicator",
+    "evolve": "replicator",
 }
 
 if __name__ == "__main__":

@@ -108,7 +108,6 @@ class PanelWriter:
             keys.append("play.help_message_realtime" if polled else "play.help_message")
         keys.append("play.help_type")
         keys += [f"play.how_{word}" for word in writes if word != "say"]
-        keys += ["play.how_vote"] if "sign" in writes else []
         keys += ["play.help_window"] if spec.social and spec.social.shared_views else []
         lines = [*sections.get("persona", "").split("\n"), "", say("play.heading_keys")]
         lines += [say("knowledge.recipe", text=say(key)) for key in (*keys, "play.help_leave")]

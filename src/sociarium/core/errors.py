@@ -8,15 +8,19 @@ class SociariumError(Exception):
     """Base of every error this package raises: what was given, what is allowed, what to do."""
 
 
+LONGEST_SHOWN = 200  # characters of a wrong name
+
+
 class UnknownName(SociariumError):
     """A name is not in a catalogue; carries the nearest known ones."""
 
     def __init__(self, what: str, given: str, known: tuple[str, ...], hint: str = "") -> None:
         import difflib
 
-        near = difflib.get_close_matches(given, known, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(given[:LONGEST_SHOWN], known, n=3, cutoff=0.5)
         meant = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
-        super().__init__(f"There is no {what} named {given!r}. {meant} {hint}".rstrip())
+        shown = repr(given[:LONGEST_SHOWN])
+        super().__init__(f"There is no {what} named {shown}. {meant} {hint}".rstrip())
         self.nearest = tuple(near)
 
 

@@ -56,7 +56,7 @@ Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Short = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 Chair = Annotated[str, Field(pattern=ONE_CHAIR)]
 PlayerName = Annotated[str, Field(min_length=1), text_validator(LONGEST_PLAYER_NAME)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,:% -]{0,499}$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,;|':% -]{0,499}$")]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
 
@@ -160,16 +160,41 @@ def plain_name(world: str) -> str:
     return re.split(r"[?+]", world)[0]
 
 
-def file_beside(world: str) -> str:
-    """What the file that describes a world is called beside its episode; nothing for others."""
-    suffix = Path(plain_name(world)).suffix
-    return f"world{suffix}" if suffix in WORLD_FILES else ""
+def files_beside(world: str) -> dict[str, str]:
+    """The files that describe a world and its charter, by what they are called beside its episode.
+
+    >>> files_beside("my/task.toml+my/village.toml+speech?words=8")
+    {'world.toml': 'my/task.toml', 'charter.toml': 'my/village.toml'}
+    """
+    found: dict[str, str] = {}
+    for number, part in enumerate(world.split("+")):
+        path = part.partition("?")[0]
+        suffix = Path(path).suffix
+        if suffix in WORLD_FILES and path not in found.values():
+            many = sum(name.startswith("charter") for name in found)
+            name = f"charter{many + 1 if many else ''}" if number else "world"
+            found[name + suffix] = path
+    return found
 
 
 def told_as(world: str) -> str:
-    """A world's name as an episode has it: without the place of a file on this machine."""
-    base = plain_name(world)
-    return (file_beside(world) or base) + world.removeprefix(base)
+    """A world's name as an episode has it: without the places of files on this machine."""
+    return _renamed(world, {path: name for name, path in files_beside(world).items()})
+
+
+def found_in(world: str, folder: Path) -> str:
+    """The name that an episode has for a world, with files that lie beside it in a folder."""
+    files = files_beside(world)
+    for name, path in files.items():
+        if name != path:
+            raise CannotRead(f"the episode's world is a file, but not {name} beside it: {path}")
+    return _renamed(world, {name: str(folder / name) for name in files})
+
+
+def _renamed(world: str, names: dict[str, str]) -> str:
+    """A world's name with other names for its files."""
+    parts = [part.partition("?") for part in world.split("+")]
+    return "+".join(names.get(path, path) + mark + query for path, mark, query in parts)
 
 
 def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds: int) -> Record:

@@ -9,6 +9,7 @@ from sociarium.evaluation.mixtures import LineUp, Played, play, seat_string
 from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.players import roster
 from sociarium.players.roster import Seat
+from sociarium.players.scripted.known import scripts
 from sociarium.views.progress import OnProgress, silent
 
 RANDOM = Seat("random")
@@ -34,7 +35,7 @@ class Baseline:
 def rivals(env: Environment[Any, Any], cast: str) -> list[LineUp]:
     """Every script of a world in all seats, as it is and with each of the options of its cast."""
     given = dict.fromkeys([(), *(seat.options for seat in roster.parse(cast))])
-    names = [name for name in roster.scripts(env) if name not in roster.kinds()]
+    names = [name for name in scripts(env) if name not in roster.kinds()]
     return [(Seat("script", name, options),) * env.players for name in names for options in given]
 
 

@@ -3,6 +3,7 @@
 import base64
 import importlib.util
 import io
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,11 @@ def plain_axes(axes: Any, letters: int) -> None:
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(FAINT)
+
+
+def wrapped(note: str, inches: float) -> str:
+    """A footnote in lines that fit a figure so wide."""
+    return "\n".join(textwrap.wrap(note, int(16.5 * inches)))
 
 
 def caption(diagram: Diagram) -> str:

@@ -19,6 +19,7 @@ from sociarium.evaluation.mixtures import mixtures, play
 from sociarium.metrics.bootstrap import Estimate, estimate, resampled
 from sociarium.players import roster
 from sociarium.players.policy import training_seeds
+from sociarium.players.scripted.known import scripts
 from sociarium.views.progress import OnProgress, watched
 
 COOPERATOR, DEFECTOR = "script:cooperator", "script:defector"
@@ -249,7 +250,7 @@ def two_kinds(
                 f"given {len(seats)} seats"
             )
     ((cooperator,), (defector,)) = given
-    known = roster.scripts(env)
+    known = scripts(env)
     if (cooperator, defector) == USUAL and not {"cooperator", "defector"} <= known.keys():
         raise BadArgument(
             f"{env.id or env} is no dilemma that scripts can show: it has no scripted cooperators "

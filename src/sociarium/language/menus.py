@@ -22,6 +22,12 @@ from sociarium.language.spoken import spoken
 
 MenuKind = Literal["legal", "all"]
 MENU_KINDS: tuple[MenuKind, ...] = get_args(MenuKind)
+_SEAT = re.compile(r"\bseat \d+\b")
+_ACTED = {  # what can be written and done: the verb, and something that it is done to
+    "propose": ("propose", "terms 1"),
+    "sign": ("sign", ""),
+    "vote": ("approve", "seat 0"),
+}
 MOST_CHOICES = 400  # in one menu; an action with a number for each of many is one choice
 DIGITS, WHOLE = re.compile("[0-9]{1,6}"), re.compile("-?[0-9]{1,9}")
 MOST_LISTED = 12  # in an answer that says what is possible
@@ -293,12 +299,19 @@ class MenuWriter:
                     items.append(item)
         return Menu(
             tuple(items[:MOST_CHOICES]),
-            self._writes,
+            tuple(kind for kind in self._writes if self._timely(kind, legal)),
             percept.names,
             self._terms,
             self._spans,
             self._say,
         )
+
+    def _timely(self, kind: str, legal: set[str] | None) -> bool:
+        """Whether it is time to write something; what can also be done has its time then."""
+        verb, to = _ACTED.get(kind, ("", ""))
+        alike = [action for action in self._actions if verb and action.verb == verb]
+        acts = [action.name for action in alike if any(one.object == to for one in alike)]
+        return legal is None or not acts or not legal.isdisjoint(acts)
 
     def _skill(self, offer: SkillOffer, nearest: Mapping[str, str]) -> list[MenuItem]:
         """A choice for each thing and each player that a skill can be about."""
@@ -330,9 +343,7 @@ class MenuWriter:
 
 def _grounded(action: ActionSpec, names: Mapping[str, str]) -> str:
     """The name of an action, with a player's own name in place of its seat."""
-    if action.object not in names:
-        return action.name
-    return action.name.replace(action.object, names[action.object])
+    return _SEAT.sub(lambda seat: names.get(seat[0], seat[0]), action.name)
 
 
 def _text_of(item: MenuItem) -> str:

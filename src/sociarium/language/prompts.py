@@ -16,6 +16,7 @@ from sociarium.core.errors import BadArgument, MissingExtra
 from sociarium.core.facets import Places, Writing, find_facet, ground_plan
 from sociarium.core.percept import Contact, Percept, SkillOffer
 from sociarium.core.percept_builder import MOST_NAMED
+from sociarium.core.specs import ViewSpec, seat_planes
 from sociarium.language.attention import Attention
 from sociarium.language.menus import Menu, MenuKind, MenuWriter
 from sociarium.language.phrases import IN_ENGLISH, Phrases
@@ -143,6 +144,7 @@ class PromptWriter:
         self._menus = MenuWriter(
             env.actions, menu, skills, written.kinds, written.terms, written.spans, phrases
         )
+        self._has_ties = _has_ties(env.view_spec)
         self._layout = _layout(template)
         self._rules = self._rules_text()
 
@@ -237,7 +239,7 @@ class PromptWriter:
             called = say("groups.you") if mine else contact.name or say("percept.somebody")
             alike.setdefault(self._ties(contact), []).append(called)
         if list(alike) == [say("groups.nothing")]:
-            return [*lines, say("groups.nobody")]
+            return [*lines, say("groups.nobody")] if self._has_ties else lines
         for ties, names in alike.items():
             lines.append(say("groups.contact", names=say.commas(names), ties=ties))
         return lines
@@ -268,6 +270,14 @@ def _layout(template: str) -> Layout:
             return _plain_layout
         raise
     return lambda sections: fill_in(sections=list(sections))
+
+
+def _has_ties(spec: ViewSpec) -> bool:
+    """Whether a society tells more about others than who they are."""
+    if spec.social is None:
+        return False
+    identity = {"who", *(one.name for one in (*seat_planes(spec.social.seats), *spec.own))}
+    return any(plane.name not in identity for plane in spec.social.ties)
 
 
 def _plain_layout(sections: Sequence[Section]) -> str:

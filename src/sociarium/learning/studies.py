@@ -195,6 +195,22 @@ def _cooking(layout: str) -> Iterator[Cell]:
         yield Cell(layout, line, plan, population)
 
 
+# One clause, in force by nobody's leave or by vote: the others pay 1 for every time one cleans.
+_CLAUSES = {"no charter": "", "law": "+law?cleaned=-1", "constitution": "+constitution?cleaned=-1"}
+
+
+def _clause_cell(line: str, charter: str) -> Cell:
+    plan = Plan(
+        "ippo",
+        f"clean_up-v0{charter}",
+        "selfish",
+        steps=1_500_000,
+        seeds=(0, 1, 2),
+        settings={"lanes": 64, "num_steps": 128},
+    )
+    return Cell("clean_up", line, plan)
+
+
 STUDIES = {
     "socialjax:fig2": Study(
         "Collective return while learning",
@@ -236,6 +252,11 @@ STUDIES = {
             "script:cook?epsilon=0.3",
         ),
         ("random", "script:cook"),
+    ),
+    "institutions:clean_up": Study(
+        "Collective return in Clean Up under a clause that pays for cleaning",
+        "ours: selfish learners without a charter, under a law, and under votes",
+        tuple(_clause_cell(line, charter) for line, charter in _CLAUSES.items()),
     ),
     "adasociety:land": Study(
         "Collective return on the frontier without a charter (Oracle: 200 and 940)",

@@ -1,6 +1,5 @@
 """Seat strings: `kind[:ref][?k=v&k=v][*n]`, several separated by spaces."""
 
-import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -8,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from sociarium import catalogue
 from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
@@ -19,7 +17,9 @@ from sociarium.players.human import make_human
 from sociarium.players.kinds import SeatKind
 from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
-from sociarium.players.scripted import anywhere, social
+from sociarium.players.scripted import social
+from sociarium.players.scripted.known import script_maker
+from sociarium.players.scripted.lawful import LAW_SCRIPTS
 from sociarium.players.society_policy import SocietyPolicy
 
 _EXAMPLE = "KIND?name=value&name=value, as in script:cooperator?social=joiner"
@@ -88,30 +88,31 @@ def file_of(seat: Seat) -> str:
     return kinds()[seat.kind].file_of(seat.ref)
 
 
-def scripts(env: Environment[Any, Any]) -> dict[str, Callable[..., PurePlayer]]:
-    """The scripts for this world by name: its own, then those for any world."""
-    own = catalogue.find(env.id).scripts if env.id else ""
-    table = importlib.import_module(own).SCRIPTS if own else {}
-    added = {n: kind for n, kind in extensions("players").items() if hasattr(kind, "act")}
-    return {**added, **anywhere.scripts(env), **table}
-
-
 def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
     """The pure player for a chair in this environment.
 
     In a society scripts, and policies of its bare world, work there as they would without a
-    charter, with the social policy that `social` names.
+    charter, with the social policy that `social` names; some scripts see the law.
     """
     kind = kinds()[seat.kind]
     if isinstance(env, Society) and kind.of_world(seat.ref, env):
-        options = seat.own_options
-        name = options.pop("social", "loner")
+        ref, options = seat.ref, seat.own_options
+        usual = "loner"
+        if seat.kind == "script" and ref in social.STAND_FOR:
+            ref, usual = social.STAND_FOR[ref]
+        name = options.pop("social", usual)
         if name not in social.SOCIAL_POLICIES:
             raise UnknownName("social policy", name, tuple(social.SOCIAL_POLICIES))
-        asked = inspect.signature(social.SOCIAL_POLICIES[name]).parameters
-        own = {option: int(options.pop(option)) for option in tuple(options) if option in asked}
-        worker = player(Seat(seat.kind, seat.ref, tuple(options.items())), env.world)
-        social_policy = social.SOCIAL_POLICIES[name](env, **own)
+        policy_maker: Any = social.SOCIAL_POLICIES[name]
+        asked = list(inspect.signature(policy_maker).parameters)[1:]
+        given = {option: options.pop(option) for option in tuple(options) if option in asked}
+        own = _options(str(seat), given, policy_maker)
+        if seat.kind == "script" and ref in LAW_SCRIPTS:
+            maker: Any = LAW_SCRIPTS[ref]
+            worker = maker(env, **_options(str(seat), options, maker))
+        else:
+            worker = player(Seat(seat.kind, ref, tuple(options.items())), env.world)
+        social_policy = policy_maker(env, **own)
         return SocietyPolicy(
             worker,
             social_policy,
@@ -200,11 +201,8 @@ def _scripted(name: str, ref: str, env: Environment[Any, Any], **options: str) -
 
 
 def _script(name: str, env: Environment[Any, Any], **options: str) -> PurePlayer:
-    known = scripts(env)
-    if name not in known:
-        world = env.id or type(env).__name__
-        raise UnknownName("script", name, tuple(known), f"{world} has {', '.join(known)}.")
-    return known[name](env, **_options(f"script:{name}", options, known[name]))
+    maker = script_maker(name, env)
+    return maker(env, **_options(f"script:{name}", options, maker))
 
 
 def _options(

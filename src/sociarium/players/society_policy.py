@@ -1,7 +1,8 @@
 """A player of a bare world in a society: works as it does without a charter, with a social policy.
 
 A social policy decides what it does socially: nothing, unless the seat names one, as in
-`script:cooperator?social=signer`. While the world stands still it waits.
+`script:cooperator?social=signer`. While the world stands still it waits. Who works sees nothing of
+the charter, unless it `sees_law`.
 """
 
 from typing import Any
@@ -15,6 +16,7 @@ from sociarium.core.actions import STAY
 from sociarium.core.environment import View
 from sociarium.mechanics.layout import merged
 from sociarium.players.protocol import PurePlayer
+from sociarium.players.scripted.social import SocialPolicy
 
 
 class SocietyPolicy(eqx.Module):
@@ -25,7 +27,7 @@ class SocietyPolicy(eqx.Module):
     """
 
     worker: PurePlayer
-    social_policy: PurePlayer
+    social_policy: SocialPolicy
     deeds: int = eqx.field(static=True)
     stage: int | None = eqx.field(static=True)
 
@@ -43,11 +45,13 @@ class SocietyPolicy(eqx.Module):
         """A social action where the social policy asks for one, else work."""
         working, social = memory
         chosen, social = self.social_policy.act(key, view, legal[self.deeds :], social)
-        seen = eqx.tree_at(lambda v: v.social, view, None)
+        sees_law = getattr(self.worker, "sees_law", False)
+        seen = view if sees_law else eqx.tree_at(lambda v: v.social, view, None)
         deed, worked = self.worker.act(key, seen, legal[: self.deeds], working)
         if self.stage is not None:
             assert view.social is not None
             rests = view.social.own[self.stage] == STANDS_STILL
             deed, worked = jnp.where(rests, STAY, deed), merged(rests, working, worked)
+        social = self.social_policy.carried(view, jnp.where(chosen == NONE, deed, STAY), social)
         deed = jnp.where(chosen == NONE, deed, self.deeds + chosen)
         return deed.astype(jnp.int32), (worked, social)

@@ -38,8 +38,9 @@ def own_skills(env: Environment[Any, Any]) -> tuple[Skill, ...]:
 
 
 def social_skills(society: Society) -> tuple[Skill, ...]:
-    """A skill for every verb among the actions that a charter and speech add to a world."""
-    return deeds(society.charter.deeds[len(society.world.actions) :])
+    """A skill for every verb among the actions of a charter for which one can wait."""
+    awaited = [article for article in society.charter.articles if article.comes_again]
+    return deeds(tuple(action for article in awaited for action in article.actions))
 
 
 def deeds(actions: Actions) -> tuple[Skill, ...]:

@@ -106,9 +106,13 @@ class Conditional(Script):
             unkind=repute.unkind * self.fading + jnp.sum(who * unkind[None], axis=(1, 2)),
         )
 
+    def guilt(self, repute: Repute) -> Float[Array, " seats"]:
+        """How far everybody's unkind deeds outweigh the kind ones and a little trust."""
+        return repute.unkind - (repute.kind + TRUST)
+
     def share(self, repute: Repute) -> Float[Array, ""]:
         """The share of kind players among those whose deeds are remembered; 1 where none are."""
         known = repute.kind + repute.unkind >= FAINT
-        kind = known & (repute.kind + TRUST >= repute.unkind)
+        kind = known & (self.guilt(repute) <= 0)
         count = jnp.sum(known[1:], dtype=jnp.float32)
         return jnp.where(count > 0, jnp.sum(kind[1:]) / jnp.maximum(count, 1), 1.0)

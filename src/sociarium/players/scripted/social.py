@@ -1,7 +1,9 @@
 """Social policies: what scripted players do socially, by a charter's actions and codes."""
 
+import abc
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
@@ -13,9 +15,12 @@ from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
 from sociarium.core.identity import ByArguments
 from sociarium.players.planning import paths
+from sociarium.players.scripted.known import scripts
+from sociarium.players.scripted.memory import Glimpse
+from sociarium.players.scripted.reciprocity import Repute
 
 
-class SocialPolicy(ByArguments):
+class SocialPolicy(ByArguments, abc.ABC):
     """The base: knows where a society's actions and codes are, and remembers nothing."""
 
     def __init__(self, society: Society) -> None:
@@ -29,6 +34,16 @@ class SocialPolicy(ByArguments):
     def begin(self, key: Key[Array, ""]) -> tuple[()]:
         """Nothing to remember."""
         return ()
+
+    @abc.abstractmethod
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """A social action or NONE, and what to remember."""
+
+    def carried(self, view: View, deed: Int[Array, ""], memory: Any) -> Any:
+        """What is remembered once it is known what one did in the world."""
+        return memory
 
     def tie(self, view: View, name: str) -> Int[Array, " contacts"]:
         """A code about every contact."""
@@ -153,6 +168,95 @@ class Voter(SocialPolicy):
         return jnp.where(legal[self.vote], self.vote, NONE).astype(jnp.int32), memory
 
 
+class Witness(eqx.Module):
+    """What a punisher saw last, and what it knows of everybody."""
+
+    glimpse: Glimpse
+    repute: Repute
+
+
+class Punisher(SocialPolicy):
+    """Punishes somebody bad about once in `every` steps.
+
+    Bad is whoever has a reputation below 40 percent, where the charter tells it; elsewhere whoever
+    it lately saw to be unkind, judging as the world's `conditional` does.
+    """
+
+    BAD = 40  # percent
+
+    def __init__(self, society: Society, every: int = 20) -> None:
+        super().__init__(society)
+        if every < 1:
+            raise BadArgument(f"every is 1 step or more; given {every}")
+        self.doing("punish", "seat 0")  # in large societies nobody has a name
+        self.punish, self.every = list(self.doing("punish").values()), every
+        self.told = "reputation" in self.ties
+        known = scripts(society.world)
+        if not self.told and "conditional" not in known:
+            raise BadArgument(
+                "punisher needs a charter that tells reputation, or a world with the script "
+                f"`conditional`; {society.world.id or 'this one'} has {', '.join(known)}"
+            )
+        self.judge: Any = None if self.told else known["conditional"](society.world)
+
+    def begin(self, key: Key[Array, ""]) -> Any:
+        """Nobody has done anything yet."""
+        if self.told:
+            return ()
+        nobody = jnp.zeros(self.judge.sight.seats, jnp.float32)
+        return Witness(self.judge.album.blank(), Repute(kind=nobody, unkind=nobody))
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """The worst, now and then."""
+        if self.told:
+            guilt = (self.BAD - self.tie(view, "reputation")).astype(jnp.float32)
+        else:
+            before = self.judge.album.aligned(memory.glimpse, self.judge.sight.ground(view))
+            repute = self.judge.judged(memory.repute, *self.judge.witnessed(before, view), view)
+            memory = Witness(memory.glimpse, repute)
+            guilt = self.judge.guilt(repute)[1:]  # the first is nobody
+        guilt = jnp.where(legal[jnp.asarray(self.punish)], guilt, 0.0)
+        due = random.randint_from_bits(random.bits(key), jnp.int32(self.every)) == 0
+        worst = jnp.asarray(self.punish)[jnp.argmax(guilt)]
+        return jnp.where(due & (guilt.max() > 0), worst, NONE).astype(jnp.int32), memory
+
+    def carried(self, view: View, deed: Int[Array, ""], memory: Any) -> Any:
+        """The window is kept for the next step."""
+        if self.told:
+            return memory
+        return Witness(Glimpse(self.judge.sight.ground(view), deed), memory.repute)
+
+
+class Party(SocialPolicy):
+    """Proposes and approves of the same terms, signs what won, delegates, and never walks out."""
+
+    def __init__(self, society: Society, terms: int = 1) -> None:
+        super().__init__(society)
+        (self.propose,), self.terms = self.doing("propose", f"terms {terms}").values(), terms
+        self.approve = list(self.doing("approve").values())
+        self.rest = [
+            index
+            for verb in ("sign", "delegate")
+            for index in actions_by_object(self.actions, verb).values()
+        ]
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """What the stage asks for."""
+        proposal, me = self.tie(view, "proposal"), self.tie(view, "who") == 1
+        approve = jnp.asarray(self.approve)
+        liked = legal[approve] & (proposal == self.terms)
+        chosen = jnp.where(liked.any(), approve[jnp.argmax(liked)], NONE)
+        for index in self.rest:
+            chosen = jnp.where(legal[index], index, chosen)
+        mine = jnp.sum(jnp.where(me, proposal, 0))
+        proposes = legal[self.propose] & (mine != self.terms)
+        return jnp.where(proposes, self.propose, chosen).astype(jnp.int32), memory
+
+
 class Random(SocialPolicy):
     """Does something social now and then, anything that is legal."""
 
@@ -171,5 +275,8 @@ SOCIAL_POLICIES = {
     "joiner": Joiner,
     "negotiator": Negotiator,
     "voter": Voter,
+    "punisher": Punisher,
+    "party": Party,
     "random": Random,
 }
+STAND_FOR = {name: ("cooperator", name) for name in ("punisher", "party")}  # script and policy
