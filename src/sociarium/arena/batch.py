@@ -26,9 +26,15 @@ from sociarium.core.specs import EventSpec
 from sociarium.views.progress import OnProgress, silent
 
 STEPS_AT_ONCE = 50  # between two reports of progress
+MOST_LANES = 1 << 16  # that one should ask for at once
 
 LANES, TIME_LANES, WHOLE = PartitionSpec("lanes"), PartitionSpec(None, "lanes"), PartitionSpec()
 SEATING = Seating(arrays=WHOLE, chairs=LANES, owner=LANES)
+
+
+def stacked(params: Sequence[Any], times: int) -> Any:
+    """Parameters for lanes that have their own: each of these for so many lanes in a row."""
+    return jax.tree.map(lambda *x: np.repeat(np.stack(x), times, axis=0), *params)
 
 
 class Sums(eqx.Module):

@@ -90,6 +90,7 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
     claims: tuple[Claim, ...] = ()  # of which a charter has one each
     needs: tuple[str, ...] = ()  # one of these articles must stand before it
     accepts: tuple[type, ...] = ()  # what can be written into its state, by kinds of patches
+    terms: tuple[str, ...] = ()  # what clauses that players draft can be about
     spans: Mapping[str, tuple[int, int]] = MappingProxyType({})  # numbers to sign and vote on
     players: int
     actions: tuple[ActionSpec, ...] = ()

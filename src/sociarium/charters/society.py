@@ -16,7 +16,6 @@ from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.charters.article import Article, Circumstances, Proceedings
 from sociarium.charters.charter import Charter
-from sociarium.charters.pacts import Pacts
 from sociarium.core.environment import (
     Environment,
     Social,
@@ -101,8 +100,7 @@ class Society(Environment[SocietyState, SocietyParams]):
     def _writing(self) -> Writing:
         accepted = tuple(kind for article in self.charter.articles for kind in article.accepts)
         kinds: tuple[Writes, ...] = tuple(dict.fromkeys(WRITES[kind] for kind in accepted))
-        pacts = self.charter.find(Pacts)
-        terms = pacts.terms if isinstance(pacts, Pacts) else ()
+        terms = tuple(term for article in self.charter.articles for term in article.terms)
         spans = {kind: span for a in self.charter.articles for kind, span in a.spans.items()}
         return Writing(kinds, terms, spans)
 

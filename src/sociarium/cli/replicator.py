@@ -83,7 +83,7 @@ def _show(found: replicator.Payoffs) -> None:
     for kind in found.kinds:
         table.add_column(kind, justify="right")
     for number, value in enumerate(found.values):
-        both = zip(found.end(number), found.vanishing(number), strict=True)
+        both = zip(found.ends[number], found.vanish[number], strict=True)
         told = (f"{end}; {vanishes}" for end, vanishes in both)
         table.add_row(f"{value:g}" if found.varied else "", *told)
     console = Console(width=None if Console().is_terminal else 120)

@@ -3,7 +3,6 @@
 So two states that look the same to a player give it equal percepts.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -28,10 +27,9 @@ from sociarium.core.percept import (
     ShownWindow,
     SkillOffer,
 )
-from sociarium.core.specs import BYTE, OwnSpec, PlaneSpec, seat_planes
+from sociarium.core.specs import BYTE, OwnSpec, PlaneSpec, name_seats, seat_planes
 from sociarium.core.text import refuse_text
 
-_SEAT = re.compile(r"\bseat (\d+)\b")
 MOST_NAMED = 256  # players; in larger worlds the names of all are not told
 
 Disclosure = Literal["none", "discovered", "full"]  # of hidden rules
@@ -138,11 +136,6 @@ class PerceptBuilder:
             "places": self._places,
         }
 
-    def _name_of(self, seat: re.Match[str]) -> str:
-        """The name of the player in a seat that a sentence speaks of."""
-        number = int(seat[1])
-        return self.names[number] if number < len(self.names) else seat[0]
-
     def build(
         self,
         seat: int,
@@ -182,7 +175,7 @@ class PerceptBuilder:
             shared=_numbers(self._shared, self._spec.shared, np.asarray(view.shared)),
             social={} if social is None else self._social_own.rows(np.asarray(social.own)[None])[0],
             numbers={} if social is None else self._terms(np.asarray(social.numbers)),
-            law=tuple(_SEAT.sub(self._name_of, sentence) for sentence in law),
+            law=tuple(name_seats(sentence, self.names) for sentence in law),
             contacts=() if social is None else self._contacts(np.asarray(social.ties)),
             windows=() if social is None else self._windows(social),
             events=tuple(self._event(self._told_to(seat, row), located) for row in events),

@@ -1,13 +1,25 @@
 """Names for every number a world shows: planes and codes of a view, events, gauges."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 BYTE = 256
 OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "facing left")
+_SEAT = re.compile(r"\bseat (\d+)\b")
 MOST_SEATS_NAMED = 254  # with more players a view tells only that somebody stands there
 ANONYMOUS = ("nobody", "somebody")
+
+
+def name_seats(text: str, names: Sequence[str]) -> str:
+    """A text with the names of players in place of their seats, where they have names."""
+
+    def named(seat: re.Match[str]) -> str:
+        number = int(seat[1])
+        return names[number] if number < len(names) else seat[0]
+
+    return _SEAT.sub(named, text)
 
 
 def seat_codes(players: int) -> tuple[str, ...]:

@@ -7,18 +7,17 @@ compiled program.
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
 from sociarium import catalogue
-from sociarium.arena.batch import Batch
-from sociarium.arena.seating import name_of, shuffled
+from sociarium.arena.batch import MOST_LANES, Batch, stacked
+from sociarium.arena.seating import chairs_for, shuffled
 from sociarium.charters.society import Society
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -27,14 +26,12 @@ from sociarium.evaluation.mixtures import seat_string
 from sociarium.evaluation.plots import FAINT, INK, PAPER, plain_axes, wrapped, write
 from sociarium.metrics.bootstrap import over_episodes
 from sociarium.metrics.welfare import gini
-from sociarium.players import roster
 from sociarium.views.progress import OnProgress, watched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Grid = dict[str, Float[np.ndarray, " values"]]
-MOST_LANES = 1 << 16
 EXAMPLE = "law.fine=0:5:50,sanction.ratio=1:6:20"
 MEASURES = {
     "welfare": "what the world paid all players",
@@ -170,9 +167,11 @@ def map_laws(
             "coarser grid or fewer episodes"
         )
     laws = list(itertools.product(*numbers.values()))
-    kinds, row = _population(env, seats or citizens(env))
+    chairs = chairs_for(env, seats or citizens(env))
+    kinds = tuple(dict.fromkeys(chairs))
+    row = np.array([kinds.index(chair) for chair in chairs])
     params = [env.params(**dict(zip(numbers, map(float, law), strict=True))) for law in laws]
-    lanes = jax.tree.map(lambda *x: np.repeat(np.stack(x), episodes, axis=0), *params)
+    lanes = stacked(params, episodes)
     seating = shuffled(np.repeat(row[None], len(laws) * episodes, axis=0), seed)
     with watched(on_progress, f"{env.id}, {len(laws)} laws") as told:
         batch = Batch(env, kinds, seating, seed=seed, params=lanes, own_params=True)
@@ -182,27 +181,13 @@ def map_laws(
     return LawMap(
         society=env.id,
         sentences=env.sheet.law,
-        seats=seat_string(tuple(kinds[i] for i in row)),
+        seats=seat_string(chairs),
         seed=seed,
         grid=numbers,
         welfare=raw.sum(2),
         left=left.sum(2),
         equality=1 - gini(left),
     )
-
-
-def _population(env: Environment[Any, Any], seats: str) -> tuple[tuple[Any, ...], np.ndarray]:
-    """The kinds of player there are, and which of them sits in each seat."""
-    chairs: Sequence[Any] = roster.parse(seats)
-    if len(chairs) == 1:
-        chairs = chairs * env.players
-    if len(chairs) != env.players:
-        raise BadArgument(
-            f"{env.id} has {env.players} seats; given {len(chairs)}: "
-            f"{', '.join(map(name_of, chairs))}"
-        )
-    kinds = tuple(dict.fromkeys(chairs))
-    return kinds, np.array([kinds.index(chair) for chair in chairs])
 
 
 def save(found: LawMap, path: Path, footnote: str = "") -> None:

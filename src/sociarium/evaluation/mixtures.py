@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from sociarium.arena.batch import Batch
 from sociarium.arena.seating import Chair, name_of, shuffled
@@ -49,11 +49,16 @@ class Played:
         self, kind: Seat, after_charter: bool = False
     ) -> Float[np.ndarray, "lineups episodes"]:
         """What a player of this kind got on average; NaN where none took part."""
-        theirs = self.seating == self.kinds.index(kind)
-        count = theirs.sum(axis=2)
         got = self.reward_returns if after_charter else self.raw_returns
-        total = np.where(theirs, got, 0.0).sum(axis=2)
-        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+        return mean_where(self.seating == self.kinds.index(kind), got)
+
+
+def mean_where(
+    theirs: Bool[np.ndarray, "*batch players"], got: Float[np.ndarray, "*batch players"]
+) -> Float[np.ndarray, "*batch"]:
+    """What some of the players got on average; NaN where there are none of them."""
+    count, total = theirs.sum(-1), np.where(theirs, got, 0.0).sum(-1)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def seat_string(lineup: LineUp) -> str:

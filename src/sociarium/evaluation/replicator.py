@@ -14,14 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from sociarium.arena.batch import Batch
+from sociarium.arena.batch import MOST_LANES, Batch, stacked
 from sociarium.arena.seating import shuffled
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.evaluation.mixtures import mean_where
 from sociarium.evaluation.plots import FAINT, INK, plain_axes, wrapped, write
 from sociarium.metrics.bootstrap import Estimate, estimate
 from sociarium.players import roster
@@ -35,7 +35,7 @@ GENERATIONS = 1000
 SHOWN = 20  # generations between two that are drawn
 PACE = 0.3  # of the logarithm of a share in a generation, for who earns the whole span more
 STARTS, GONE = 10, 0.01  # parts of a whole in which shares begin, and below which a kind is gone
-TINY, MOST_LANES = 1e-12, 1 << 16
+TINY = 1e-12
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
@@ -131,6 +131,16 @@ class Payoffs:
         draws = (self.grown(value, starts, RESAMPLES)[-1] < GONE).mean(1)
         return tuple(estimate(g, of_kind) for g, of_kind in zip(gone, draws.T, strict=True))
 
+    @cached_property
+    def ends(self) -> tuple[tuple[Estimate, ...], ...]:
+        """The shares at the end under each value."""
+        return tuple(self.end(value) for value in range(len(self.values)))
+
+    @cached_property
+    def vanish(self) -> tuple[tuple[Estimate, ...], ...]:
+        """From what share of all starts each kind vanishes, under each value."""
+        return tuple(self.vanishing(value) for value in range(len(self.values)))
+
     @property
     def equal_shares(self) -> Float[np.ndarray, " kinds"]:
         """As much of each kind."""
@@ -169,10 +179,8 @@ class Payoffs:
             "groups": self.groups.tolist(),
             "earned": _listed(self.earned),
             "welfare": _listed(self.welfare),
-            "ends": [_named(self.kinds, self.end(value)) for value in range(len(self.values))],
-            "vanish": [
-                _named(self.kinds, self.vanishing(value)) for value in range(len(self.values))
-            ],
+            "ends": [_named(self.kinds, shares) for shares in self.ends],
+            "vanish": [_named(self.kinds, shares) for shares in self.vanish],
         }
 
     @classmethod
@@ -229,8 +237,7 @@ def payoffs(
     groups = compositions(env.players, len(chairs))
     rows = np.array([np.repeat(np.arange(len(chairs)), row) for row in groups])
     each = [env.params(**({varied: value} if varied else {})) for value in values]
-    repeated = len(groups) * episodes
-    lanes = jax.tree.map(lambda *x: np.repeat(np.stack(x), repeated, axis=0), *each)
+    lanes = stacked(each, len(groups) * episodes)
     seating = shuffled(np.tile(np.repeat(rows, episodes, axis=0), (len(values), 1)), seed)
     with watched(on_progress, f"{env.id}, {len(groups)} groups") as told:
         batch = Batch(env, chairs, seating, seed=seed, params=lanes, own_params=True)
@@ -238,16 +245,7 @@ def payoffs(
     shape = (len(values), len(groups), episodes, env.players)
     left, raw = (np.asarray(x, np.float64).reshape(shape) for x in (sums.reward, sums.raw))
     who = seating.reshape(shape)
-    mine = [who == kind for kind in range(len(chairs))]
-    earned = [
-        np.divide(
-            np.where(theirs, left, 0).sum(-1),
-            theirs.sum(-1),
-            out=np.full(shape[:-1], np.nan),
-            where=theirs.any(-1),
-        )
-        for theirs in mine
-    ]
+    earned = [mean_where(who == kind, left) for kind in range(len(chairs))]
     return Payoffs(
         society=env.id,
         kinds=tuple(map(str, chairs)),

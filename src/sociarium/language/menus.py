@@ -15,14 +15,13 @@ from sociarium.core.decision import BadAnswer, Decision, as_decision
 from sociarium.core.errors import UnknownName, printable
 from sociarium.core.patches import LONGEST_TERMS, LONGEST_TEXT, TO_ALL
 from sociarium.core.percept import Percept, SkillOffer
-from sociarium.core.specs import seat_codes
+from sociarium.core.specs import name_seats
 from sociarium.core.text import BadText, read_json
 from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.spoken import spoken
 
 MenuKind = Literal["legal", "all"]
 MENU_KINDS: tuple[MenuKind, ...] = get_args(MenuKind)
-_SEAT = re.compile(r"\bseat \d+\b")
 _ACTED = {  # what can be written and done: the verb, and something that it is done to
     "propose": ("propose", "terms 1"),
     "sign": ("sign", ""),
@@ -285,9 +284,8 @@ class MenuWriter:
     def menu(self, percept: Percept, nearest: Mapping[str, str] | None = None) -> Menu:
         """The choices of a percept; `nearest` tells where the nearest thing of each name is."""
         legal = None if self.kind == "all" else set(percept.legal)
-        names = dict(zip(seat_codes(len(percept.names))[1:], percept.names, strict=False))
         items = [
-            MenuItem(action.name, _grounded(action, names), {"action": action.name})
+            MenuItem(action.name, name_seats(action.name, percept.names), {"action": action.name})
             for action in self._actions
             if legal is None or action.name in legal
         ]
@@ -339,11 +337,6 @@ class MenuWriter:
             text = say("menu.skill", skill=name, says=offer.says.rstrip("."))
             found.append(MenuItem(offer.name, text, base, takes, needs))
         return found
-
-
-def _grounded(action: ActionSpec, names: Mapping[str, str]) -> str:
-    """The name of an action, with a player's own name in place of its seat."""
-    return _SEAT.sub(lambda seat: names.get(seat[0], seat[0]), action.name)
 
 
 def _text_of(item: MenuItem) -> str:
