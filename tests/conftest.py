@@ -10,6 +10,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import jax
+import pytest
 from hypothesis import HealthCheck, settings
 
 from sociarium.language.models.network import forbid_network
@@ -22,6 +23,19 @@ settings.register_profile(
     "sociarium", deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("sociarium")
+
+# Linux gives a process 65,530 maps of memory; a compiled program takes several until it is freed.
+MOST_MAPS = 40_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def programs_are_freed():
+    """Without this, a process that runs enough of these files dies as it compiles."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_text().count("\n") > MOST_MAPS:
+        jax.clear_caches()
+
 
 # Files are dealt to processes in order: what takes long comes first, so that all end together.
 LONG = ("learning", "players", "cli", "arena", "charters", "adapters", "evaluation", "networks")
