@@ -42,6 +42,7 @@ from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.envs.kitchens.overcooked import ITEMS, SOUP
+from sociarium.envs.rounds.matrix import built_in, read_game
 from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores, replicator
 from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.law_maps import MEASURES, LawMap
@@ -52,6 +53,7 @@ from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate, over_episodes, over_seeds
+from sociarium.metrics.comparison import paired_difference
 from sociarium.views import film, pixels, tree
 
 DOCS = Path(__file__).parent
@@ -59,6 +61,7 @@ INSTITUTIONS_FOUND = DOCS / "results" / "institutions"
 MOMENTS = {
     "coins": 120,
     "harvest_one_tree": 10,
+    "commons": 10,
     "clean_up": 230,
     "coop_mining": 260,
     "gift_refinement": 260,
@@ -241,8 +244,8 @@ def about(entry: Entry, env: Any) -> list[str]:
     """What is known of a world beyond its rules: the dilemma in it, or its recipes and bounds."""
     if entry.kind == "dilemma":
         return ["## What kind of dilemma", dilemma(entry)]
-    if entry.kind == "kitchen":
-        return KITCHENS[entry.family]()
+    if entry.family in ABOUT:
+        return ABOUT[entry.family]()
     recipes = {r.name: str(r).partition(": ")[2] for r in env.facet(Crafting).recipes}
     finds = {
         kind: "needs " + " and ".join(n) if n else "anybody"
@@ -284,7 +287,7 @@ def variants(entry: Entry) -> list[str]:
             f'A new map of the same kind: `sociarium.make("{entry.family}", map_seed=7)`. '
             "One of your own: `map=` and a drawing."
         ]
-    if entry.kind == "kitchen":
+    if entry.family in ABOUT:
         return []
     return [
         "Resources, events and jobs of your own come from one file: see "
@@ -304,7 +307,8 @@ def _moves(env: Any) -> str:
 
 def _extent(env: Any) -> str:
     if env.has(Places):
-        return f"{len(env.facet(Places).names)} places"
+        places = len(env.facet(Places).names)
+        return f"{places} places" if places > 1 else "one place"
     rows, cols = env.facet(Board).shape
     return f"a map of {rows} x {cols} cells"
 
@@ -312,7 +316,7 @@ def _extent(env: Any) -> str:
 def _window(env: Any) -> str:
     spec = env.view_spec
     if env.has(Places):
-        return f"All {spec.cols} places, one column each."
+        return f"All {spec.cols} places, one column each." if spec.cols > 1 else "One place."
     if env.facet(Board).window == "fixed":
         return f"The whole map of {spec.rows} x {spec.cols} cells, north up."
     row, col = spec.ego_origin
@@ -385,7 +389,60 @@ def cuisine() -> list[str]:
     ]
 
 
-KITCHENS = {"overcooked": overcooked, "cuisine": cuisine}
+def matrix() -> list[str]:
+    """The games that there are, and how to write another."""
+    games = {}
+    for name in built_in():
+        game = read_game(name)
+        paid = game.payoffs
+        diagonal = [paid[(move,) * game.players].tolist() for move in (0, game.best)]
+        same = "; ".join(", ".join(f"{points:g}" for points in row) for row in diagonal)
+        games[name] = f"{game.summary}; {', '.join(game.moves)}; {same}"
+    return [
+        "## The games",
+        "What it is; the moves; and what everybody is paid if all make the first move, and if all "
+        "make the cooperative one (else the last):",
+        table("game", "what it is", games),
+        'As in `sociarium.make("matrix?game=trust&rounds=15&end=weighted")`. With `parts=10` moves '
+        "are mixed in tenths. The framing `numbers` calls moves A0, A1, ...; `story` gives them "
+        "their names. A game of your own is a file, `sociarium watch chicken.toml`:",
+        '```toml\nworld = "matrix"\nmoves = ["dare", "swerve"]\ncooperative = "swerve"\n'
+        "payoffs = [[[0, 0], [7, 2]], [[2, 7], [6, 6]]]  # by the move of seat 0, then of seat 1\n"
+        "```",
+        "Contracts and mediators that are stable or dominant in the first four games come out by "
+        "enumeration as theory says (`tests/charters/test_known_answers.py`).",
+    ]
+
+
+def commons() -> list[str]:
+    """What the stock can carry, and what scripted users make of it."""
+    return [
+        "## What is possible",
+        "The most that all can take together, with what is left in the end, is 585.0 units in 60 "
+        "rounds and 322.5 in 30 (dynamic programming over all demands). Scripted users reach, in "
+        "60 rounds (share of that optimum; the round in which the stock died, counted from 0):",
+        table(
+            "greedy users of 8",
+            "the others sustainable; reciprocators",
+            {
+                "0": "94.5%; 94.5%",
+                "1": "80.6%; 80.6%",
+                "2": "28.0% (17); 13.9% (3)",
+                "3": "19.2% (8); 13.7% (3)",
+                "8": "12.6% (2)",
+            },
+        ),
+        "These are the figures of the study that the numbers come from, and "
+        "`tests/worlds/test_commons_rules.py` asserts them. Punishment under "
+        "`commons+sanction?ways=punish&free=1`, with `script:sustainable?social=enforcer` among "
+        "`script:deterrable?keeps=modest&breaks=greedy`, costs more than it saves until nearly all "
+        "enforce: 12.6, 10.6, 6.9, 2.6, -13.6, -77.7, -44.1, 22.2 and 94.5% with 0 to 8 enforcers.",
+        "Dials: `commons?ledger=0` tells totals only, `end=drawn` hides the last round; talk is "
+        "`+speech`, a quota that is only posted is `+norm`.",
+    ]
+
+
+ABOUT = {"overcooked": overcooked, "cuisine": cuisine, "matrix": matrix, "commons": commons}
 
 
 def dilemma(entry: Entry) -> str:
@@ -435,6 +492,7 @@ def filled(text: str) -> str:
         "deterrence": deterring_fines,
         "punishers": punishers,
         "laws": laws_by_fine,
+        "in_force": clauses_in_force,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -569,16 +627,30 @@ def laws_by_fine() -> list[str]:
     edges = [0.0, *worths, float(fines[-1])]
     for number, (low, high) in enumerate(itertools.pairwise(edges)):
         rows = (fines > low) & (fines <= high) | (number == 0) & (fines == 0)
+        band, by_start = f"{low:g} to {high:g} | {number} of {len(worths)}", []
         for name, cols in (("1 to 2", ratios <= 2), ("more", ratios > 2)):
             laws = [getattr(found, m).reshape(shape)[np.ix_(rows, cols)] for m in MEASURES]
-            told = [str(over_episodes(each.reshape(-1))) for each in laws]
+            # All laws have the same starts: what is independent are episodes, not laws.
+            by_start.append([each.reshape(-1, each.shape[-1]).mean(0) for each in laws])
+            told = [str(over_episodes(each)) for each in by_start[-1]]
             many = int(rows.sum() * cols.sum())
-            lines.append(
-                f"| {low:g} to {high:g} | {number} of {len(worths)} | {name} | {many} | "
-                f"{' | '.join(told)} |"
-            )
+            lines.append(f"| {band} | {name} | {many} | {' | '.join(told)} |")
+        told = [str(paired_difference(more, less)) for less, more in zip(*by_start, strict=True)]
+        lines.append(f"| {band} | difference | | {' | '.join(told)} |")
     for cells, _ in _baselines("clean_up"):
         lines.append(f"| {cells[0]}: {cells[1]} | | | | {cells[-2]} | | |")
+    return lines
+
+
+def clauses_in_force() -> list[str]:
+    """How often what learners can vote for was in force, by seed."""
+    lines = [
+        "| seed | episodes | part of the time in force | collective return |",
+        "|---" * 4 + "|",
+    ]
+    for row in json.loads((INSTITUTIONS_FOUND / "in_force.json").read_text()):
+        told = [str(Estimate(**row[name])) for name in ("in_force", "collective_return")]
+        lines.append(f"| {row['seed']} | {row['episodes']} | {' | '.join(told)} |")
     return lines
 
 

@@ -19,6 +19,8 @@ FAMILIES = (
     "pd_arena-v0",
     "overcooked-v0",
     "cuisine-v0",
+    "matrix-v0",
+    "commons-v0",
     "frontier_survival-v0",
 )
 WORLDS = tuple(entry.id for entry in catalogue.WORLDS)

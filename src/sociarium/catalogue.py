@@ -55,6 +55,7 @@ class Entry:
     kind: str = "dilemma"
     arguments: dict[str, Any] = field(default_factory=dict)
     charter: str = ""  # the one it is under, unless another is named
+    sized_by: str = ""  # an argument that decides how many players there are, if one does
 
     @property
     def family(self) -> str:
@@ -169,6 +170,17 @@ def _harvest(map: str, players: int, summary: str, cast: str, asserts: str = "fe
     )
 
 
+_MATRIX = Entry(
+    id="matrix-v0",
+    where="sociarium.envs.rounds.matrix:Matrix",
+    players=2,
+    paper="Tewolde et al., 2026",
+    summary="everybody moves at once, and a table says what each is paid",
+    cast="script:cooperator script:defector",
+    scripts=f"{_CITIZENS}.matrix",
+    kind="rounds",
+    sized_by="game",
+)
 WORLDS = (
     Entry(
         id="coins-v0",
@@ -282,6 +294,17 @@ WORLDS = (
         scripts=f"{_CITIZENS}.cuisine",
         kind="kitchen",
     ),
+    _MATRIX,
+    Entry(
+        id="commons-v0",
+        where="sociarium.envs.rounds.commons:Commons",
+        players=8,
+        paper="Piatti et al., 2024",
+        summary="everybody takes from one stock, which regrows while enough is left",
+        cast="script:sustainable*7 script:greedy",
+        scripts=f"{_CITIZENS}.commons",
+        kind="rounds",
+    ),
     _frontier("easy", 4, "hammers are made by some and worth most to others"),
     _frontier("hard", 8, "tools change hands twice before anybody can take iron"),
     _frontier("exploration", 8, "a synthesis tree to discover, from wood to totems"),
@@ -299,6 +322,7 @@ DESCRIBED = {  # families of worlds that a file can describe: who reads it, as w
         "task",
         _frontier("easy", 1, ""),
     ),
+    "matrix": ("sociarium.envs.rounds.matrix:players_and_summary", "game", _MATRIX),
 }
 
 
@@ -479,11 +503,13 @@ def make(
         arguments["players"] = players
     if charter:
         name = under(name, charter)
-    chosen = {"players": entry.players, **entry.arguments, **arguments_of(name, **arguments)}
+    asked = arguments_of(name, **arguments)
+    usual = {} if entry.sized_by in asked else {"players": entry.players}
+    chosen = {**usual, **entry.arguments, **asked}
     name, _, named = name.partition("+")
     _check_arguments(entry.id, entry.load(), chosen)
     _check_numbers(entry.id, entry.load(), chosen)
-    if chosen["players"] < 1:
+    if chosen.get("players", 1) < 1:
         raise BadArgument(f"players must be at least 1; given {chosen['players']}")
     env = entry.load()(**chosen)
     env.id = full_name(name)

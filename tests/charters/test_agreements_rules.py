@@ -5,8 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sociarium.charters.agreements import Agreements
+from sociarium.core.decision import Decision
 from sociarium.core.errors import BadArgument
+from sociarium.core.events import Row
 from sociarium.core.patches import Ballot, Proposal, Signature
+from sociarium.core.percept_builder import visible_events
 from tests.charters.living import Life
 
 TERMS = (
@@ -59,6 +62,16 @@ def test_c2_it_is_in_force_if_all_sign_and_who_did_is_known_when_the_work_begins
     assert agreed().does("t--").last == [0, 0.5, 0.5]
 
 
+def test_c2_who_signed_is_told_only_to_itself_while_others_may_still_sign():
+    life = Life(Agreements(*TERMS, approval=1), signing=2)
+    talk(life, [1, 0, 0], [None, 0, 0], (1, 0, 0))
+    assert life.told("signed") == [["yes", "no", "no"], ["no"] * 3, ["no"] * 3]
+    assert life.happened("signed up")[-1] == [0]
+    row = Row(2, "signed up", actor=0, target=-1, row=-1, col=-1, value=0.0)
+    told = [bool(visible_events(life.env, [row], seat, 0, 0)) for seat in range(3)]
+    assert told == [True, False, False]
+
+
 def test_c2_with_a_quorum_it_binds_those_who_signed():
     life = agreed(signs=(1, 1, 0), quorum=0.6)
     assert life.told("party") == ["yes", "yes", "no"]
@@ -76,7 +89,10 @@ def test_c3_rates_are_paid_by_the_other_parties_or_to_them():
 def test_c3_rates_are_capped():
     with pytest.raises(BadArgument, match="at most 3; given 4"):
         agreed(cap=3)
-    assert agreed(winner=2, **{"cap": 100}).does("c--").last == [2, -1, -1]
+    life = talk(Life(Agreements(*TERMS, approval=1), cap=0.5), [2, 0, 0], [None, 0, 0], (1, 1, 1))
+    assert life.does("c--").last == [1, -0.5, -0.5]
+    assert "gets 0.5 for each cell" in life.law[0]
+    assert life.numbers["agreed for each of the cells of cleaned"] == 0.5
 
 
 def test_c4_whoever_is_out_of_budget_or_at_the_floor_pays_nothing():
@@ -122,6 +138,8 @@ def test_terms_are_written_freely_by_hosts_and_cannot_change_after_the_design():
         write(life, Signature(step=2, seat=0, clause=2, terms="0" * 12))
     with pytest.raises(BadArgument, match="that of seat 2; given 1"):
         write(life, Signature(step=2, seat=0, clause=1))
+    (signed,) = Decision(sign=2, terms=right).writes(step=2, seat=0, text=0)
+    write(life, signed)
     for seat in range(3):
         write(life, Signature(step=2, seat=seat, clause=2, terms=right))
     assert life.does(["stay"] * 3, "hc-").last == [-2.25, 1.5, 0.75]

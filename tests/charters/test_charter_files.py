@@ -43,7 +43,7 @@ def village(tmp_path):
 def test_a_charter_in_a_file_is_the_same_as_by_name(village):
     env, named = sociarium.make(f"coins+{village}"), sociarium.make(f"coins+{SAME}")
     assert env.id == f"coins-v0+{village}"
-    assert env.sheet.law == named.sheet.law and len(env.sheet.law) == 2
+    assert env.sheet.law == named.sheet.law and len(env.sheet.law) == 3
     assert env.actions == named.actions and env.charter.articles == named.charter.articles
     assert sociarium.make("coins", charter=str(village)).actions == env.actions
     assert "norm" in sociarium.make(f"coins+{village}+norm").params().charter

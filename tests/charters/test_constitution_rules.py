@@ -71,3 +71,16 @@ def test_every_vote_keeps_the_contract():
     assert eqx.tree_equal(env.params(), env.params(quorum=0.5))
     with pytest.raises(BadArgument, match="no more clauses enacted"):
         sociarium.make("coins+constitution?took_other=2&enacted=2")
+
+
+def test_a_constitution_is_called_so_where_it_is_refused():
+    with pytest.raises(BadArgument, match=r"a constitution has 1 to 64 .* constitution\?clauses="):
+        sociarium.make("coins+constitution")
+    with pytest.raises(BadArgument, match="constitution has the arguments clauses, floor"):
+        sociarium.make("coins+constitution?clause=whoever takes its own coin pays 1")
+
+
+def test_the_floor_of_a_constitution_is_told_and_not_voted_on():
+    life = Life(Constitution(*CLAUSES, floor=0))
+    told = ("Nobody pays a fine that would leave it with less than 0 points in all.",)
+    assert life.law[2:] == life.env.sheet.law[2:] == told

@@ -14,23 +14,15 @@ from sociarium.charters.agreements import Agreements
 from sociarium.charters.mediation import Mediation
 from sociarium.charters.society import Society
 from sociarium.core.environment import compiled
-from sociarium.core.identity import ByArguments
-from tests.toys.matrix import Matrix
+from sociarium.envs.rounds.matrix import Matrix
+from sociarium.players.scripted.matrix import FixedMove
 
-GAMES = ("pd", "pg", "td", "tg")
-
-
-class Move(ByArguments):
-    """Always the same move."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def begin(self, key):
-        return jnp.int32(0)
-
-    def act(self, key, view, legal, memory):
-        return jnp.int32(self.number + 1), memory
+GAMES = {
+    "pd": "prisoners_dilemma",
+    "pg": "public_goods",
+    "td": "travellers_dilemma",
+    "tg": "trust",
+}
 
 
 def bound(env, talks, choices):
@@ -79,11 +71,11 @@ def dominant(paid, choice):
 @cache
 def playing(game):
     """A game under a contract: what every profile of moves pays, by the bonus on the best move."""
-    world = Matrix(game)
-    best, players = world.table.shape[0] - 1, world.players
-    env = Society(world, Agreements(f"whoever moved_{best} gets 1", approval=1))
+    world = Matrix(game=GAMES[game], framing="numbers")
+    best, players = world.game.best, world.players
+    env = Society(world, Agreements(f"whoever plays A{best} gets 1", approval=1))
     talks = [["propose terms 1"] * players, ["stay"] * players, ["sign"] * players]
-    after, pays = bound(env, talks, [f"move {n}" for n in range(best + 1)])
+    after, pays = bound(env, talks, [f"A{n}" for n in range(best + 1)])
     terms = after.social["agreements"].terms
 
     def of_bonus(bonus):
@@ -120,12 +112,12 @@ def test_the_bonus_at_which_a_contract_is_stable_and_dominant(game, bonus, is_st
 
 
 def mediator(game, table):
-    world = Matrix(game)
-    moves = world.table.shape[0]
-    cast = {f"m{n}": Move(n) for n in range(moves)}
+    world = Matrix(game=GAMES[game], framing="numbers")
+    moves = len(world.moves)
+    cast = {f"m{n}": FixedMove(world, n) for n in range(moves)}
     env = Society(world, Mediation(cast, (table,), window=1, approval=1))
     talks = [["propose terms 1"] * world.players, ["stay"] * world.players]
-    after, pays = bound(env, talks, [*(f"move {n}" for n in range(moves)), "delegate"])
+    after, pays = bound(env, talks, [*(f"A{n}" for n in range(moves)), "delegate"])
     paid = pays(after)
     return stable(paid, moves), dominant(paid, moves)
 

@@ -1,5 +1,7 @@
 """The rules of law: what clauses cost, whom they bind, where the money goes."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -124,6 +126,56 @@ def test_every_number_of_a_law_can_be_changed_and_is_told():
     assert life.env.sheet.law[0] == "Whoever takes a pear before step 9 pays 2 to the others."
 
 
+def test_players_are_told_the_floor():
+    told = "Nobody pays a fine that would leave it with less than {} points in all."
+    life = Life(Law(took=1, floor=0), **{"law.floor": 2.5})
+    assert life.law[1:] == (told.format("2.5"),)
+    assert life.env.sheet.law[1:] == (told.format("0"),)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ({"law.window": 0}, r"window in a law is 1 to .*given \[0, 0\]"),
+        ({"law.fine": np.nan}, "fine in a law is 0 to 1,000,000"),
+        ({"law.fine": 2e6}, "fine in a law is 0 to 1,000,000"),
+        ({"law.fine": [1, -1]}, "fine in a law is 0 to 1,000,000"),
+        ({"law.floor": np.inf}, "floor in a law"),
+        ({"law.level": np.nan}, "level in a law"),
+        ({"law.fine": [1, 2, 3]}, "law.fine is a number, or 2 of them; given .1, 2, 3"),
+        ({"law.fine": [[1, 2]]}, "law.fine is a number, or 2 of them"),
+    ],
+)
+def test_numbers_that_no_law_can_have_are_refused_when_they_are_given(numbers, told):
+    with pytest.raises(BadArgument, match=told):
+        Society(Yard(), Law(took=1, hit=2)).params(**numbers)
+
+
+def test_what_is_no_clause_no_floor_and_no_fine_is_refused_without_checks_of_types():
+    making = inspect.unwrap(Law.__init__)
+    for clause in (["a", "b"], 5):
+        with pytest.raises(BadArgument, match=r"clauses are texts.*Law\(\*clauses\).*given"):
+            making(object.__new__(Law), clause)
+    for floor in ("x", np.nan, 2e6, True):
+        with pytest.raises(BadArgument, match="the floor of a law is a number"):
+            making(object.__new__(Law), "whoever takes a pear pays 1", floor=floor)
+    with pytest.raises(BadArgument, match="a fine is a number"):
+        Law(took=np.nan)
+
+
+def test_clauses_in_one_text_have_a_semicolon_between_them():
+    texts = ("whoever takes a pear pays 1", "nobody hits somebody, fine 2")
+    assert Law("; ".join(texts)) == Law(*texts)
+    assert len(Society(Yard(), Law("; ".join(texts) + ";")).sheet.law) == 2
+
+
+def test_two_laws_of_one_charter_are_to_be_written_into_one():
+    with pytest.raises(BadArgument, match=r"both have the name law.*into one, with ; between"):
+        Society(Yard(), Law(took=1), Law(hit=1))
+    with pytest.raises(BadArgument, match="write both into one, or leave out one"):
+        Society(Yard(), Contract(rounds=1), Contract(rounds=2))
+
+
 def test_a_thousand_laws_are_one_program():
     env = Society(Yard(), Law(took=1))
     fines = jnp.linspace(0, 5, 1000)
@@ -163,12 +215,15 @@ def test_a_clause_is_rendered_as_a_sentence_that_reads_as_the_same_clause(senten
     [
         ("nobody flies, fine 2", "took, cleaned, hit, struck.*takes a pear"),
         ("nobody fell, fine 2", "took, cleaned, hit, struck"),
-        ("nobody takes a pear, fine", "a number is expected"),
+        ("nobody takes a pear, fine", "ends too early: a number is expected"),
         ("nobody takes a pear, fine 2 to seat 1", "'the others'"),
         ("each takes a pear or pays 1", "at least"),
         ("each cleans at least 3 cells in 10 steps pays 1", "belong together"),
         ("whoever takes a pear at least 2 cells in 5 steps pays 1", "'times'"),
-        ("whoever takes a pear pays its victim 1", "hit or struck|Known: hit, struck"),
+        (
+            "whoever takes a pear pays its victim 1",
+            "these have one: hits somebody, strikes",
+        ),
         ("whoever takes a pear while pears is below 3 pays 1", "Known: taken"),
         ("whoever of seats 7 takes a pear pays 1", "seats are 0 to 2"),
         ("whoever takes a pear from step 9 before step 3 pays 1", "step 9"),
@@ -190,6 +245,18 @@ def test_a_law_about_what_a_world_does_not_know_is_refused_with_what_it_knows():
         sociarium.make("coins+law?took_own=much")
 
 
+def test_a_wrong_argument_of_a_law_is_answered_with_those_that_there_are(tmp_path):
+    file = tmp_path / "law.toml"
+    file.write_text('[[article]]\nname = "law"\nclaws = ["whoever takes its own coin pays 1"]')
+    for name in ("law?clause=whoever takes its own coin pays 1", str(file)):
+        with pytest.raises(
+            BadArgument, match=r"arguments clauses and floor\. Did you mean clauses"
+        ):
+            sociarium.make(f"coins+{name}")
+    with pytest.raises(UnknownName, match=r"'fine'.*arguments clauses and floor"):
+        sociarium.make("coins+law?fine=3")
+
+
 PARTIES = ("the others", "its victim", "the pool", "nobody")
 clauses = st.builds(
     lambda verb, fine, party: f"whoever {verb} pays {fine} to {party}",
@@ -197,9 +264,6 @@ clauses = st.builds(
     st.integers(0, 40).map(lambda tenths: tenths / 10),
     st.sampled_from(PARTIES[:3]),
 )
-
-three_acts = st.text("-th", min_size=3, max_size=3)
-
 
 three_acts = st.text("-th", min_size=3, max_size=3)
 

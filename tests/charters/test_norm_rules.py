@@ -14,5 +14,7 @@ def test_c1_sentence_and_number_are_told_and_nothing_follows():
     assert life.numbers == {"posted number": 1}
     wrong = Life(Norm("Take {number} pears at most.", 1), **{"norm.number": 2.5})
     assert "Take 2.5 pears" in wrong.law[0] and wrong.numbers == {"posted number": 2.5}
+    many = Life(Norm("Take {number} pears at most.", 1_000_000))
+    assert "Take 1000000 pears" in many.law[0]
     with pytest.raises(BadText):
         Norm("two\nlines")

@@ -5,6 +5,7 @@ import pytest
 import sociarium
 from sociarium.charters.contract import Contract
 from sociarium.charters.sanction import Sanction
+from sociarium.charters.speech import Speech
 from sociarium.core.errors import BadArgument, UnknownName
 from tests.charters.living import Life
 
@@ -23,6 +24,17 @@ def test_c1_nobody_sanctions_itself_or_while_the_world_stands_still():
     life.does("---", "---")
     assert life.does(["punish seat 0", "stay", "stay"]).last == [0, 0, 0]
     assert life.does(["punish seat 1", "stay", "stay"]).last == [-1, -3, 0]
+
+
+def test_c1_where_sanctions_are_free_they_come_beside_any_action():
+    life = Life(Sanction(cost=0.5, ratio=4, free=True))
+    assert life.does(["take, punish seat 2", "stay", "take"]).last == [0.5, 0, -1]
+    names = [action.name for action in life.env.actions]
+    legal = life.env.legal(life.state, life.params)[0]
+    assert not bool(legal[names.index("take, punish seat 0")])  # nobody punishes itself
+    assert bool(legal[names.index("take, reward seat 1")])
+    with pytest.raises(BadArgument, match="costs no action, so it comes last"):
+        Life(Sanction(free=True), Speech(words=2))
 
 
 def test_c2_all_sanctions_of_a_step_count():

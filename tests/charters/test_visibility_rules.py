@@ -1,6 +1,7 @@
 """The rules of visibility: names, ledgers, totals, anonymity."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -59,6 +60,18 @@ def test_c3_the_anonymous_see_somebody_and_not_who():
     assert seen_by_2.actor is None and seen_by_2.target == 2
     scene = env.scene(state, params, player=1)
     assert {body.seat for body in scene.bodies} <= {-1, 1}
+
+
+def test_c3_the_anonymous_see_no_numbers_about_single_players():
+    env = sociarium.make("commons+visibility?shown=anonymous", players=3)
+    params = env.params()
+    state = compiled(env, "reset")(sociarium.key(0), params)
+    state, _ = compiled(env, "step")(sociarium.key(1), state, jnp.array([3, 1, 2]), params)
+    view = compiled(env, "observe")(state, params)
+    names = [spec.name for spec in env.view_spec.shared]
+    told = dict(zip(names, view.shared[0].tolist(), strict=True))
+    assert told["taken by all"] == 600 and view.own[:, 1].tolist() == [300, 100, 200]
+    assert [told[f"seat {seat} got"] for seat in range(3)] == [0, 0, 0]
 
 
 def test_unknown_kinds_are_refused():

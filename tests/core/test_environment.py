@@ -11,7 +11,7 @@ from sociarium.core.actions import (
     find_action,
 )
 from sociarium.core.environment import Environment, compiled
-from sociarium.core.errors import MissingFacet, UnknownName
+from sociarium.core.errors import BadArgument, MissingFacet, UnknownName
 from sociarium.core.facets import (
     Bench,
     Board,
@@ -128,3 +128,6 @@ def test_numbers_are_read_and_changed_by_name_in_the_world_first():
     assert int(society.horizon(again)) == 9 + 3
     with pytest.raises(UnknownName, match="horizn"):
         society.params(horizn=3)
+    assert int(society.params(horizon=9.0).world.horizon) == 9
+    with pytest.raises(BadArgument, match="horizon is a whole number"):
+        society.params(horizon=2.5)

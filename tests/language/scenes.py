@@ -333,6 +333,29 @@ def cuisine():
     )
 
 
+def matrix():
+    """The third round of a public goods game, in which one keeps."""
+    env = sociarium.make("matrix?game=public_goods&rounds=15&end=weighted&memory=2")
+    shared = {"rounds played": 2}
+    for move in ("last move", "move 2 rounds ago"):
+        shared |= {f"seat {seat}'s {move}": 1 + (seat > 0) for seat in range(3)}
+    return env, percept(env, planes=_at_a_table(env), own={"seat": 1}, shared=shared, skills=())
+
+
+def commons():
+    """A stock that two of four overuse, with a ledger."""
+    env = sociarium.make("commons", players=4)
+    shared = {"rounds played": 7, "stock": 4125, "stock can regrow": 1, "taken by all": 800}
+    shared |= {f"seat {seat} got": 100 + 200 * (seat > 1) for seat in range(4)}
+    own = {"seat": 1, "I got": 100}
+    return env, percept(env, planes=_at_a_table(env), own=own, shared=shared, skills=())
+
+
+def _at_a_table(env):
+    places = env.view_spec.planes[0].codes
+    return {"station": (["t"], {"t": places[1]}), "me": (["m"], {"m": "myself"})}
+
+
 def stall():
     """The toy without a board: places."""
     env = Stall(players=3)
@@ -371,6 +394,8 @@ SCENES = {
         pacts,
         overcooked,
         cuisine,
+        matrix,
+        commons,
         stall,
         meadow,
     )

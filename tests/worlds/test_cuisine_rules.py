@@ -376,7 +376,7 @@ def test_a_kitchen_that_cannot_be_says_what_can(arguments, kind, said):
     ("numbers", "said"),
     [
         ({"order_gap": 0}, "from 1 to"),
-        ({"order_gap": "long"}, "order_gap is a number; given 'long'"),
+        ({"order_gap": "long"}, "order_gap is a whole number; given 'long'"),
         ({"patience": [1000, 1]}, "from 1 to 39"),
         ({"orders": [7] * 21}, "from -1 to 1"),
         ({"orders": ["tuna roll"]}, "salmon sushi, tuna sushi.*given .'tuna roll'."),

@@ -431,7 +431,7 @@ def test_orders_can_be_given_by_the_names_of_soups():
         ({"orders": [7] * 9}, "for each of 9 soups"),
         ({"cook_time": 0}, "cook_time is 1 step or more; given 0"),
         ({"cook_time": -3}, "cook_time is 1 step or more; given -3"),
-        ({"cook_time": "long"}, "cook_time is a number; given 'long'"),
+        ({"cook_time": "long"}, "cook_time is a whole number; given 'long'"),
     ],
 )
 def test_numbers_that_no_kitchen_has_are_refused(numbers, said):

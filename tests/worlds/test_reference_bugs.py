@@ -50,7 +50,9 @@ def begun(name):
     return env, jax.tree.map(np.asarray, states), jax.tree.map(np.asarray, view)
 
 
-@pytest.fixture(scope="module", params=in_ci([w for w in WORLDS if find(w).kind != "kitchen"]))
+@pytest.fixture(
+    scope="module", params=in_ci([w for w in WORLDS if find(w).kind not in ("kitchen", "rounds")])
+)
 def starts(request):
     """Starts of every world."""
     return begun(request.param)

@@ -65,6 +65,7 @@ class Batch:
         seating: Int[np.ndarray, "lanes players"],
         *,
         seed: int = 0,
+        origins: Sequence[tuple[int, int]] | None = None,
         params: Any = None,
         own_params: bool = False,
         steps: int | None = None,
@@ -72,9 +73,12 @@ class Batch:
     ) -> None:
         """`devices` share the lanes; by default all of this process.
 
-        With `own_params` every number in `params` has one value for each lane.
+        `origins` are the seed and the lane that each episode is drawn from, as `rollout` would draw
+        it: those of `seed` in their order, unless given. With `own_params` every number in `params`
+        has one value for each lane.
         """
-        self.env, self.seed = env, seed
+        self.env = env
+        self.origins = list(origins or ((seed, lane) for lane in range(len(seating))))
         self.params = env.params() if params is None else params
         if steps is None:
             horizon = jax.vmap(env.horizon) if own_params else env.horizon
@@ -88,7 +92,11 @@ class Batch:
         lanes = np.minimum(lanes, len(seating) - 1)
         if own_params:
             self.params = jax.tree.map(lambda x: np.asarray(x)[lanes], self.params)
-        self.keys = jax.vmap(lambda lane: jax.random.fold_in(random.key(seed), lane))(lanes)
+        seeds = {seed: random.key(seed) for seed, _ in self.origins}
+        drawn = jnp.stack([seeds[self.origins[lane][0]] for lane in lanes])
+        self.keys = jax.vmap(jax.random.fold_in)(
+            drawn, np.array([self.origins[n][1] for n in lanes])
+        )
         who = lineup(env, chairs_of(players))
         self.names = [[who.names[player] for player in row] for row in seating]
         policies, self.seating = who.roster.seated(who.who[seating[lanes]], many)
@@ -122,7 +130,7 @@ class Batch:
                 film.add(self.env, jax.tree.map(lambda x, lane=lane: x[:, lane], record), first)
             on_progress(first + size, self.steps)
         return [
-            film.episode(self.env, names, (self.seed, lane), self._params_of(lane))
+            film.episode(self.env, names, self.origins[lane], self._params_of(lane))
             for lane, (film, names) in enumerate(zip(films, self.names, strict=True))
         ]
 

@@ -23,6 +23,7 @@ from sociarium.views.film import Film, checked
 from sociarium.views.pixels import Gain
 from sociarium.views.progress import OnProgress, silent
 
+WORTH_SHOWING = 0.05  # points that a charter takes
 LINGERS = 3  # pictures in which a gain is told
 
 
@@ -158,16 +159,18 @@ def screening(
 ) -> Iterator[Frame]:
     """These steps of an episode, seen from above or by one player; `states` are those there."""
     raw, left = running(episode.raw), running(episode.reward)
+    taken = np.minimum(episode.reward - episode.raw, 0)  # by the charter, as fines are
+    lost = running(np.where(taken < -WORTH_SHOWING, taken, 0))
     moved = not np.array_equal(episode.raw, episode.reward)
     where: dict[int, tuple[int, int]] = {}
     gains: list[Gain] = []
-    before = raw[0]
+    shown_before = raw[0] + lost[0]
     for place, clock in enumerate(steps):
         state = jax.tree.map(lambda x, place=place: x[place], states)
         scene = episode.environment.scene(state, episode.params, player)
         if player is None and not scene.places:
             where |= {body.seat: (body.row, body.col) for body in scene.bodies}
-            won = raw[clock] - before
+            won = raw[clock] + lost[clock] - shown_before
             new = {where[seat]: float(won[seat]) for seat in where if won[seat]}
             gains = [
                 gain._replace(age=gain.age + 1)
@@ -175,7 +178,7 @@ def screening(
                 if gain.age + 1 < LINGERS and (gain.row, gain.col) not in new
             ]
             gains += [Gain(*cell, points) for cell, points in new.items()]
-        before = raw[clock]
+        shown_before = raw[clock] + lost[clock]
         yield Frame(scene, raw[clock], left[clock] if moved else None, tuple(gains))
 
 

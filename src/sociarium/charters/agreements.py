@@ -242,6 +242,10 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         binding = self.in_force(state, params) & (state.stage == WORK)
         return binding & state.signed & (now.clock < state.leaves)
 
+    def _agreed(self, state: AgreementState, params: AgreementParams) -> Float[Array, " measures"]:
+        """The rates that won, none beyond the cap (C3)."""
+        return jnp.clip(state.terms[jnp.maximum(state.winner, 0)], -params.cap, params.cap)
+
     def legal(
         self, state: AgreementState, now: Circumstances, params: AgreementParams
     ) -> Bool[Array, "players actions"]:
@@ -276,7 +280,7 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         """Parties pay one another for what they did, and a breach is paid for (C3 to C5)."""
         party = self.parties(state, step.now, params)
         others = party.sum() - 1
-        rate = jnp.clip(state.terms[jnp.maximum(state.winner, 0)], -params.cap, params.cap)
+        rate = self._agreed(state, params)
         gets, pays = self._shares(party & (others > 0), rate, jnp.maximum(others, 1), step)
         owes = self._all_others(gets, party) + pays.times(jnp.maximum(others, 0))
         solvent = state.paid + owes <= Parts.of(params.budget)
@@ -336,7 +340,7 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         own, ties = self.told(state)
         party = self.parties(state, now, params)
         standing = party.astype(jnp.int32) * (1 + (state.leaves != FOREVER))
-        rate = state.terms[jnp.maximum(state.winner, 0)] * self.in_force(state, params)
+        rate = self._agreed(state, params) * self.in_force(state, params)
         told = told_amount(rate, -MOST_TOLD)
         bound = jnp.broadcast_to(standing[None, :, None], (*ties.shape[:2], 1))
         own, ties = (
@@ -348,7 +352,7 @@ class Agreements(Proposals[AgreementState, AgreementParams]):
         """What is proposed, and what is in force."""
         if int(state.winner) == NOBODY:
             return self.proposed(state)
-        terms = self.told_terms(np.asarray(state.terms)[int(state.winner)])
+        terms = self.told_terms(self._agreed(state, params))
         known = f"seat {int(state.winner)} proposed it, its terms are {self.terms_hash(state)}"
         if int(state.stage) < WORK:
             return (f"To be signed ({known}): {terms}.",)

@@ -164,6 +164,12 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
         """Which social actions would do something."""
         return jnp.ones((self.players, len(self.actions)), bool)
 
+    def legal_beside(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players beside"]:
+        """Which of the actions that cost none would do something."""
+        return jnp.ones((self.players, len(self.beside)), bool)
+
     def act(
         self,
         key: Key[Array, ""],

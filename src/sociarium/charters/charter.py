@@ -25,6 +25,7 @@ from sociarium.charters.article import (
     contacts_of,
     everybody,
 )
+from sociarium.charters.law import Law
 from sociarium.core.actions import STAY, ActionSpec
 from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
@@ -156,7 +157,12 @@ class Charter:
             if article.actions
         ]
         deeds = jnp.concatenate([physical, *social], 1)
-        return jnp.tile(deeds, (1, 1 + len(self.beside)))
+        if not self.beside:
+            return deeds
+        last = self.articles[-1]
+        beside = last.legal_beside(states[last.name], now, numbers[last.name])
+        both = (beside[:, :, None] & deeds[:, None]).reshape(self.players, -1)
+        return jnp.concatenate([deeds, both], 1)
 
     def apart(
         self, actions: Int[Array, " players"]
@@ -333,7 +339,8 @@ def _refuse_clashes(world: Environment[Any, Any], articles: Sequence[Article[Any
             if claim in taken:
                 raise BadArgument(
                     f"{article.name} and {taken[claim]} cannot stand in one charter: both have the "
-                    f"{' '.join(claim)}; leave out one of them"
+                    f"{' '.join(claim)}; {_merged(article) if claim[0] == 'name' else ''}"
+                    "leave out one of them"
                 )
             taken[claim] = article.name
     for article in articles[:-1]:
@@ -342,6 +349,12 @@ def _refuse_clashes(world: Environment[Any, Any], articles: Sequence[Article[Any
                 f"{article.name} costs no action, so it comes last; after it stands "
                 f"{articles[-1].name}"
             )
+
+
+def _merged(article: Article[Any, Any]) -> str:
+    """What to do with two articles of one name."""
+    between = ", with ; between their clauses" if isinstance(article, Law) else ""
+    return f"write both into one{between}, or "
 
 
 def _together(sheets: Sequence[RuleSheet], names: Sequence[str]) -> RuleSheet:

@@ -1,33 +1,39 @@
 """The language of laws: one sentence about what players do, and what it costs or earns them.
 
-    clause  ::= subject conduct [count] {when} outcome
-    subject ::= ("whoever" | "nobody" | "each") ["of seats" NUMBER {"," NUMBER}]
-    conduct    ::= an event of the world by its name or by its phrase, perhaps one kind of it
+    clause  ::= subject conduct [count] {["and"] when} outcome
+    subject ::= ("whoever" | "nobody" | "each") ["of seats" NUMBER {("," | "and") NUMBER}]
+    conduct ::= an event of the world by its name or by its phrase, perhaps one kind of it
     count   ::= ("more than" | "at least") NUMBER noun "in" ["every"] NUMBER "steps"
     noun    ::= "times", or what the event counts, as in "cells"
-    when    ::= "before step" NUMBER | "from step" NUMBER
-              | "while" gauge "is" ("below" | "above") NUMBER
-    outcome ::= ("pays" | "or pays" | "fine") ["its victim"] NUMBER [rate] ["to" party]
+    when    ::= "from step" NUMBER | "before step" NUMBER
+              | "while" gauge ("is" | "are") ("below" | "above") NUMBER
+    outcome ::= ("pays" | "or pays" | "fine") NUMBER [rate] ["to" party]
+              | ("pays" | "fine") ("its victim" NUMBER | NUMBER "to its victim")
               | ("gets" | "bonus") NUMBER [rate] ["from" party]
     rate    ::= "for each" noun
-    party   ::= "the others" | "its victim" | "the pool" | "nobody"
+    party   ::= "the others" | "the pool" | "nobody"
 
-Commas, capitals and a full stop at the end do not matter. Without a party, it is the others. Steps
-are those of the world, from 0; counts are taken over windows of so many steps, one after the other.
+Each kind of "when" stands once at most; all that are said must hold. "Each" goes with "at least"
+and "or pays", and "nobody" with what is paid. A victim is paid each time: without a count. A rate
+goes without "at least", and with a "more than" that counts the same. Commas, capitals and a full
+stop at the end do not matter, nor do "step" for "steps", "seat" for "seats" and spaces for the
+underscores of names. Without a party, it is the others. Steps are those of the world, from 0;
+counts are taken over windows of so many steps, one after the other.
 """
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.core.events import Event, Events, counts, find_event, worth
+from sociarium.core.errors import BadArgument, SociariumError, UnknownName
+from sociarium.core.events import Event, Events, counts, worth
 from sociarium.core.specs import EventSpec, GaugeSpec
 
 Party = Literal["others", "victim", "pool", "nobody"]
@@ -40,14 +46,18 @@ Judged = Literal[
 FOREVER = 2**30
 MOST_POINTS = 1_000_000  # of one amount, so that sums of them stay exact
 AT_ONCE = 1  # the window of what is not counted
-_NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
+LONGEST_NUMBER = 60  # digits; those of the smallest float32 are fewer
+_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?![\w.])"
+_COUNTS = ("more than", "at least")
+_WHEN = ("from step", "before step", "while")
+_PAYS = ("or pays", "pays", "fine")
+_GETS = ("gets", "bonus")
 _PARTIES: dict[str, Party] = {
     "the others": "others",
     "its victim": "victim",
     "the pool": "pool",
     "nobody": "nobody",
 }
-EXAMPLE = "whoever zaps pays its victim 5"
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,16 @@ class Conduct:
     kind: str = ""
 
     @classmethod
-    def find(cls, name: str, specs: Sequence[EventSpec]) -> "Conduct":
+    def find(cls, name: str, specs: Sequence[EventSpec], hint: str = "") -> "Conduct":
         """The conduct of a name, as in `zapped` or `picked wood`."""
         event, _, kind = name.partition(" ")
-        spec = find_event(done_by_players(specs), event)
-        if kind and kind not in spec.values:
-            raise UnknownName(f"kind of {event}", kind, spec.values)
-        return cls(spec, kind)
+        found = [spec for spec in done_by_players(specs) if spec.name == event]
+        if not found:
+            raise _unknown_event(event, specs, hint)
+        if kind and kind not in found[0].values:
+            hint = f"They are: {', '.join(found[0].values)}." if found[0].values else ""
+            raise UnknownName(f"kind of {event}", kind, found[0].values, hint)
+        return cls(found[0], kind)
 
     @property
     def name(self) -> str:
@@ -192,10 +205,10 @@ class Clause:
             said.append(f"before step {self.ends}")
         if self.gauge:
             side = "above" if self.above else "below"
-            said.append(f"while {self.gauge} is {side} {self.level:g}")
+            said.append(f"while {self.gauge} is {side} {plain_number(self.level)}")
         verb = "pays" if self.pays else "gets"
         said.append(f"or {verb}" if duty else verb)
-        said.append(f"{self.amount:g}")
+        said.append(plain_number(self.amount))
         if self.per_unit:
             said.append(f"for each {_singular(self.conduct.spec.unit)}")
         party = next(words for words, party in _PARTIES.items() if party == self.party)
@@ -211,53 +224,50 @@ class Clause:
         if self.judged == "each":
             return self.conduct.phrase
         how = "more than" if self.judged == "beyond" else "at least"
-        unit = self.conduct.spec.unit
-        counted = f"{how} {self.limit} {unit if self.by_unit else 'times'}"
-        span = f"in every {self.window} steps"
-        return f"{_without_object(self.conduct, self.by_unit)} {counted} {span}"
+        counted = _number_of(self.limit, self.conduct.spec.unit if self.by_unit else "times")
+        span = f"in every {_number_of(self.window, 'steps')}"
+        return f"{_without_object(self.conduct, self.by_unit)} {how} {counted} {span}"
 
 
 def read_clause(
     text: str, specs: Sequence[EventSpec], gauges: Sequence[GaugeSpec], players: int
 ) -> Clause:
     """The clause that a sentence of the language says; what it does not know it lists."""
-    reader = _Reader(text)
+    reader = _Reader(text, specs)
     subject = reader.word("whoever", "nobody", "each")
-    seats: tuple[int, ...] = ()
-    if reader.skip("of seats"):
-        seats = reader.numbers(players)
-    conduct = reader.conduct(specs)
+    seats = reader.seats(players)
+    conduct = reader.conduct()
     judged: Judged = "each"
     limit, by_unit, window = 0, False, AT_ONCE
-    sense = reader.skip("more than") or reader.skip("at least")
-    if sense:
+    if sense := reader.skip(*_COUNTS):
         limit = reader.whole()
         by_unit = reader.noun(conduct)
-        reader.expect("in")
+        reader.word("in")
         reader.skip("every")
-        window = max(reader.whole(), 1)
-        reader.expect("steps")
+        window = reader.whole()
+        reader.word("steps", "step")
         judged = "beyond" if sense == "more than" else "reached"
+        if window < 1:
+            reader.refuse("what is counted is counted in at least 1 step")
     begins, ends, gauge, above, level = 0, FOREVER, "", False, 0.0
-    while word := reader.skip("before step") or reader.skip("from step") or reader.skip("while"):
-        if word == "before step":
+    for when in reader.conditions():
+        if when == "before step":
             ends = reader.whole()
-        elif word == "from step":
+        elif when == "from step":
             begins = reader.whole()
         else:
             gauge = reader.gauge(gauges)
-            reader.expect("is")
+            reader.word("is", "are")
             above = reader.word("below", "above") == "above"
-            level = reader.number()
-    verb = reader.word("or pays", "pays", "fine", "gets", "bonus")
-    pays = verb not in ("gets", "bonus")
+            level = reader.number(signed=True)
+    verb = reader.word(*_PAYS, *_GETS)
+    pays = verb in _PAYS
     party: Party = "victim" if pays and reader.skip("its victim") else "others"
-    amount = reader.number()
-    if amount > MOST_POINTS:
-        reader.refuse(f"amounts are at most {MOST_POINTS:,} points")
+    amount = reader.amount(verb)
     per_unit = bool(reader.skip("for each")) and reader.noun(conduct)
-    if reader.skip("to" if pays else "from"):
-        party = _PARTIES[reader.word(*_PARTIES)]
+    if party != "victim" and reader.skip("to" if pays else "from"):
+        allowed = [words for words in _PARTIES if pays or words != "its victim"]
+        party = _PARTIES[reader.word(*allowed)]
     reader.end()
     if (verb == "or pays") != (subject == "each"):
         reader.refuse("'each ... or pays' belong together")
@@ -265,13 +275,16 @@ def read_clause(
         if judged != "reached":
             reader.refuse("'each' is followed by what is to be done 'at least' so often")
         judged = "short"
-    if party == "victim" and not conduct.has_victim:
-        with_victims = [one.name for one in every_conduct(specs) if one.has_victim]
-        raise UnknownName("event with a victim", conduct.spec.name, tuple(with_victims))
-    if party == "victim" and (judged != "each" or per_unit or not pays):
-        reader.refuse("a victim is paid each time, and pays nothing")
-    if per_unit and (judged == "reached" or (judged == "beyond" and not by_unit)):
-        reader.refuse("what is paid for each of something is counted in the same way, each time")
+    if subject == "nobody" and not pays:
+        instead = f"whoever {conduct.phrase} gets {plain_number(amount)}"
+        reader.refuse(f"'nobody' forbids something, so somebody pays for it; or write: {instead}")
+    if party == "victim":
+        reader.check_victim(conduct, counted=judged != "each", per_unit=per_unit)
+    if per_unit and judged in ("reached", "short"):
+        reader.refuse("what is done 'at least' so often is judged once, not 'for each' of it")
+    if per_unit and judged == "beyond" and not by_unit:
+        unit = conduct.spec.unit
+        reader.refuse(f"'for each {_singular(unit)}' goes with 'more than {limit} {unit}'")
     if begins >= ends:
         reader.refuse(f"it would begin at step {begins} and end before step {ends}")
     return Clause(
@@ -293,68 +306,113 @@ def read_clause(
     )
 
 
-def simple_clause(name: str, fine: int | float, specs: Sequence[EventSpec]) -> Clause:
+def simple_clause(
+    name: str, fine: int | float, specs: Sequence[EventSpec], hint: str = ""
+) -> Clause:
     """A fine for a conduct by its name, each time and to the others; below 0 it is a bonus."""
-    return Clause(Conduct.find(name, specs), float(abs(fine)), pays=fine >= 0)
+    amount = float(plain_number(abs(fine)))
+    return Clause(Conduct.find(name, specs, hint), amount, pays=fine >= 0)
+
+
+def plain_number(number: int | float) -> str:
+    """The fewest digits that read as the same float32; no exponent."""
+    return np.format_float_positional(np.float32(number) + np.float32(0), trim="-")
 
 
 class _Reader:
     """Reads a sentence from left to right."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, specs: Sequence[EventSpec]) -> None:
+        self.text, self.specs = text, specs
         self.left = " ".join(text.replace(",", " , ").strip().rstrip(".").split()).lower()
+        self.known = tuple(conduct for conduct in every_conduct(specs) if not conduct.kind)
+        if not self.known:
+            raise _unknown_event("", specs, "")
 
-    def refuse(self, why: str) -> None:
-        raise BadArgument(f"cannot read the clause {self.text!r}: {why}; an example is: {EXAMPLE}")
+    def refuse(self, why: str) -> NoReturn:
+        raise BadArgument(
+            f"cannot read the clause {self.text!r}: {why}; an example is: "
+            f"whoever {self.known[0].phrase} pays 1"
+        )
 
-    def skip(self, words: str) -> str:
-        """The words, if they come next; else nothing is read."""
+    def missing(self, what: str) -> NoReturn:
+        """Refuses it for want of something."""
+        rest = self.left.strip(" ,")
+        if rest:
+            self.refuse(f"{what} is expected before {rest!r}")
+        self.refuse(f"it ends too early: {what} is expected")
+
+    def skip(self, *allowed: str) -> str:
+        """The first of these words that come next; else nothing is read."""
         left = self.left.removeprefix(", ")
-        if re.match(rf"{re.escape(words)}(?![\w])", left):
-            self.left = left[len(words) :].strip()
-            return words
+        for words in allowed:
+            if re.match(rf"{re.escape(words)}(?!\w)", left):
+                self.left = left[len(words) :].strip()
+                return words
         return ""
 
     def word(self, *allowed: str) -> str:
         """One of these."""
-        for words in allowed:
-            if self.skip(words):
-                return words
-        self.refuse(f"one of {', '.join(map(repr, allowed))} is expected before {self.left!r}")
-        raise AssertionError
+        return self.skip(*allowed) or self.missing(_one_of(allowed))
 
-    def expect(self, words: str) -> None:
-        """Just these words."""
-        self.word(words)
+    def number(self, signed: bool = False) -> float:
+        """A number of at least 0, or any if it may be signed; as exact as a float32."""
+        return float(plain_number(self._digits("-?" if signed else "")))
 
-    def number(self) -> float:
-        """A number of at least 0."""
-        found = re.match(_NUMBER + r"(?![\w.])", self.left)
-        if not found:
-            self.refuse(f"a number is expected before {self.left!r}")
-            raise AssertionError
-        if len(found[1]) > 20 or float(found[1]) > FOREVER:
-            self.refuse(f"numbers are at most {FOREVER}")
-        self.left = self.left[found.end() :].strip()
-        return float(found[1])
+    def amount(self, verb: str) -> float:
+        """How many points are paid or earned."""
+        if self.left.startswith("-"):
+            instead = "gets" if verb in _PAYS else "pays"
+            self.refuse(f"points are not below 0; write {instead!r} in place of {verb!r}")
+        amount = self.number()
+        if amount > MOST_POINTS:
+            self.refuse(f"amounts are at most {MOST_POINTS:,} points")
+        return amount
 
     def whole(self) -> int:
         """A whole number."""
-        number = self.number()
-        if number != int(number) or number > FOREVER:
+        number = self._digits()
+        if number != int(number):
             self.refuse(f"a whole number is expected, not {number:g}")
         return int(number)
 
-    def numbers(self, players: int) -> tuple[int, ...]:
-        """Seats, with commas between them."""
-        seats = [self.whole()]
-        while re.match(r", \d", self.left):
-            self.left = self.left[2:]
+    def _digits(self, sign: str = "") -> float:
+        found = re.match(sign + _NUMBER, self.left)
+        if not found:
+            self.missing("a number")
+        number = float(found[0]) if len(found[0]) <= LONGEST_NUMBER else np.inf
+        if abs(number) > FOREVER:
+            self.refuse(f"numbers are at most {FOREVER}")
+        self.left = self.left[found.end() :].strip()
+        return number
+
+    def seats(self, players: int) -> tuple[int, ...]:
+        """Whom it binds: nothing for all, or seats with commas or "and" between them."""
+        if not self.skip("of"):
+            return ()
+        seats, more = [], self.skip("seats", "seat")
+        while more and re.match(r"\d", self.left):
             seats.append(self.whole())
-        if max(seats) >= players:
-            self.refuse(f"seats are 0 to {players - 1}")
+            between = re.match(r"(,|and|, and) (?=\d)", self.left)
+            more, self.left = bool(between), self.left[between.end() if between else 0 :]
+        ends = re.match(r"(?!to \d)([^\W\d]|,|$)", self.left)
+        if not seats or max(seats) >= players or not ends:
+            self.refuse(f"seats are 0 to {players - 1}, written as in 'of seats 0, 1'")
         return tuple(sorted(set(seats)))
+
+    def conditions(self) -> Iterator[str]:
+        """The beginning of each condition; what follows it is to be read before the next."""
+        said: set[str] = set()
+        while True:
+            joined = said and self.skip("and")
+            when = self.skip(*_WHEN)
+            if when in said or (joined and not when):
+                what = ", ".join(map(repr, _WHEN))
+                self.refuse(f"a clause has each of {what} once at most, so it watches one gauge")
+            if not when:
+                return
+            said.add(when)
+            yield when
 
     def noun(self, conduct: Conduct) -> bool:
         """What is counted: whether it is the event's units, not how often it happens."""
@@ -364,33 +422,109 @@ class _Reader:
 
     def gauge(self, gauges: Sequence[GaugeSpec]) -> str:
         """A level of the world by its name."""
-        names = tuple(gauge.name for gauge in gauges)
-        for name in sorted(names, key=len, reverse=True):
-            if self.skip(name):
-                return name
-        raise UnknownName("gauge", self.left.partition(" ")[0], names)
+        names = {way: gauge.name for gauge in gauges for way in _spoken(gauge.name)}
+        if not names:
+            self.refuse("this world has no gauge to watch")
+        if said := self.skip(*_longest_first(names)):
+            return names[said]
+        if not self.left:
+            self.missing("a gauge")
+        known = tuple(gauge.name for gauge in gauges)
+        hint = "A clause watches gauges of the world, not of other articles."
+        raise UnknownName("gauge of this world", self.left.partition(" ")[0], known, hint)
 
-    def conduct(self, specs: Sequence[EventSpec]) -> Conduct:
+    def conduct(self) -> Conduct:
         """What is done: the longest phrase that fits, or a first word that only one has."""
-        ways: dict[str, list[Conduct]] = {}
-        for conduct in every_conduct(specs):
-            for way in {conduct.name, *conduct.phrases(), *(_verb(p) for p in conduct.phrases())}:
-                ways.setdefault(way.lower(), []).append(conduct)
-        for way in sorted(ways, key=len, reverse=True):
-            whole = [conduct for conduct in ways[way] if way in (conduct.name, *conduct.phrases())]
-            bare = [conduct for conduct in ways[way] if not conduct.kind]
-            fitting = whole or bare
-            if len(fitting) == 1 and self.skip(way):
-                return fitting[0]
-        known = tuple(conduct.phrase for conduct in every_conduct(specs) if not conduct.kind)
-        names = tuple(spec.name for spec in done_by_players(specs))
-        word = self.left.partition(" ")[0]
-        raise UnknownName("event", word, names, f"In words they are: {', '.join(known)}.")
+        ways = [_full, _spaced, _first_word, _short_kind]  # the better first
+        said: dict[str, list[Conduct]] = {}
+        for way in ways:
+            new: dict[str, list[Conduct]] = {}
+            for conduct in every_conduct(self.specs):
+                for words in {words.lower() for words in way(conduct)} - set(said):
+                    new.setdefault(words, []).append(conduct)
+            said |= new
+        clear = [words for words, meant in said.items() if len(meant) == 1]
+        if words := self.skip(*_longest_first(clear)):
+            self._check_follows(said[words][0])
+            return said[words][0]
+        if not self.left:
+            self.missing("what players do")
+        self._refuse_conduct()
+
+    def _check_follows(self, conduct: Conduct) -> None:
+        """Refuses what cannot follow, such as a kind that there is none of."""
+        follows, left = (*_COUNTS, *_WHEN, *_PAYS, *_GETS), self.left
+        if self.skip(*follows):
+            self.left = left
+            return
+        given, kinds = left.strip(" ,").partition(" ")[0], conduct.spec.values
+        if given and kinds and not conduct.kind:
+            known = ", ".join(kinds)
+            self.refuse(f"{conduct.phrase!r} has the kinds {known}, and {given!r} is none of them")
+        self.missing(_one_of(follows))
+
+    def _refuse_conduct(self) -> NoReturn:
+        word = self.left.strip(" ,").partition(" ")[0]
+        alike = [one for one in self.known if word in map(str.lower, _first_word(one))]
+        values = dict.fromkeys(kind for one in alike for kind in one.spec.values)
+        kinds = f" Where they begin with {word!r}, 'anything' can be {', '.join(values)}."
+        places = [spec for spec in self.specs if spec.axis == "place"]
+        happens = [spec.name for spec in places if self.skip(*_spoken(spec.name))]
+        phrases = ", ".join(one.phrase for one in self.known)
+        hint = f"In words they are: {phrases}.{kinds if values else ''}"
+        raise _unknown_event(happens[0] if happens else word, self.specs, hint)
+
+    def check_victim(self, conduct: Conduct, counted: bool, per_unit: bool) -> None:
+        """Refuses to pay a victim where there is none, or otherwise than each time."""
+        if not conduct.has_victim:
+            known = ", ".join(one.phrase for one in self.known if one.has_victim)
+            there = f"; these have one: {known}" if known else ", and nothing in this world has"
+            self.refuse(f"{conduct.phrase!r} has no victim{there}")
+        if counted or per_unit:
+            said = "'for each'" if per_unit else "'more than' or 'at least'"
+            self.refuse(f"a victim is paid each time, so there can be no {said}")
 
     def end(self) -> None:
         """Nothing is left."""
         if self.left.strip(" ,"):
             self.refuse(f"nothing is expected after it, but there is {self.left!r}")
+
+
+def _unknown_event(name: str, specs: Sequence[EventSpec], hint: str) -> SociariumError:
+    """What is wrong with the name of something that no player of the world does."""
+    known = tuple(spec.name for spec in done_by_players(specs))
+    if not known:
+        return BadArgument("a clause is about what players do, and this world has no such event")
+    if name in {spec.name for spec in specs}:
+        return BadArgument(
+            f"{name!r} happens, but no player does it; a clause is about what players do in the "
+            f"world: {', '.join(known)}. {hint}".rstrip()
+        )
+    about = "A clause is about what players do in the world, not under other articles."
+    return UnknownName("event of this world", name, known, f"{about} {hint}")
+
+
+def _full(conduct: Conduct) -> Iterator[str]:
+    yield conduct.name
+    yield from conduct.phrases()
+
+
+def _spaced(conduct: Conduct) -> Iterator[str]:
+    return (words.replace("_", " ") for words in _full(conduct))
+
+
+def _first_word(conduct: Conduct) -> Iterator[str]:
+    return (_verb(words) for words in conduct.phrases() if not conduct.kind)
+
+
+def _short_kind(conduct: Conduct) -> Iterator[str]:
+    """With the first word of a kind only, as in `makes hammer` for `makes hammer_craft`."""
+    short = dataclasses.replace(conduct, kind=conduct.kind.partition("_")[0])
+    return _full(short) if "_" in conduct.kind else iter(())
+
+
+def _spoken(name: str) -> tuple[str, ...]:
+    return name.lower(), name.lower().replace("_", " ")
 
 
 def _verb(phrase: str) -> str:
@@ -400,6 +534,18 @@ def _verb(phrase: str) -> str:
 def _without_object(conduct: Conduct, by_unit: bool) -> str:
     """The phrase where units follow it: only its verb."""
     return _verb(conduct.phrase) if by_unit else conduct.phrase
+
+
+def _longest_first(words: Iterable[str]) -> list[str]:
+    return sorted(words, key=len, reverse=True)
+
+
+def _one_of(allowed: Sequence[str]) -> str:
+    return f"one of {', '.join(map(repr, allowed))}" if len(allowed) > 1 else repr(allowed[0])
+
+
+def _number_of(number: int, things: str) -> str:
+    return f"{number} {_singular(things) if number == 1 else things}"
 
 
 def _singular(unit: str) -> str:

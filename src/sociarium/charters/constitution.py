@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sociarium.charters.article import NONE, Article, Circumstances, Shown, separate
-from sociarium.charters.law import Law, LawParams, LawState, numbered
+from sociarium.charters.article import NONE, Circumstances, Shown
+from sociarium.charters.law import Law, LawParams, LawState
 from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -46,12 +46,16 @@ class State(LawState):
 
 
 class Constitution(Law):
-    """Clauses as sentences, the first `enacted` of them in force from the start."""
+    """Clauses as sentences, the first `enacted` of them in force from the start.
+
+    Fines by the names of events are clauses too, as in `constitution?cleaned=-1&zapped=2`.
+    """
 
     name = "constitution"
     sheet = SHEET
     accepts = (Ballot,)
     gauge_specs = (GaugeSpec("clauses in force", "clauses of the constitution in force"),)
+    settings = (*Law.settings, "enacted", "quorum", "period")
 
     def __init__(
         self,
@@ -63,7 +67,7 @@ class Constitution(Law):
         **fines: int | float,
     ) -> None:
         super().__init__(*clauses, floor=floor, **fines)
-        if not 0 <= quorum < 1 or period < 1 or not 0 <= enacted <= len(clauses) + len(fines):
+        if not 0 <= quorum < 1 or period < 1 or not 0 <= enacted <= len(self.texts) + len(fines):
             raise BadArgument(
                 "quorum must be 0 to below 1, period at least 1, and no more clauses enacted than "
                 f"there are; given {quorum}, {period} and {enacted}"
@@ -74,10 +78,11 @@ class Constitution(Law):
         """Besides what a law has: votes for and against each clause (C2)."""
         super().bind(world, before)
         law = tuple(
-            f"{text[:-1]} ({'in force at first' if number < self.enacted else 'to be voted on'})."
-            for number, text in enumerate(self.sheet.law)
+            f"{clause.sentence[:-1]} "
+            f"({'in force at first' if number < self.enacted else 'to be voted on'})."
+            for number, clause in enumerate(self.clauses)
         )
-        self.sheet = dataclasses.replace(self.sheet, law=law)
+        self.sheet = dataclasses.replace(self.sheet, law=(*law, *self.floor_told()))
         self.spans = {"vote": (1, len(self.clauses))}
         numbers = tuple(f"clause {number}" for number in range(1, len(self.clauses) + 1))
         self.actions = (
@@ -165,24 +170,16 @@ class Constitution(Law):
         return eqx.tree_at(lambda s: s.vote, state, vote)
 
     def law(self, state: Any, params: Any) -> tuple[str, ...]:
-        """Every clause, and whether it is in force."""
+        """Every clause, and whether it is in force; the floor."""
         in_force = np.asarray(state.stands)
-        return tuple(
+        clauses = (
             f"Clause {number}, {'in force' if stands else 'not in force'}: {sentence}"
             for number, (stands, sentence) in enumerate(
-                zip(in_force, super().law(state, params), strict=True), 1
+                zip(in_force, self.clauses_told(params), strict=True), 1
             )
         )
+        return (*clauses, *self.floor_told(params))
 
     def gauges(self, state: Any, now: Circumstances, params: Any) -> dict[str, Any]:
         """How many clauses are in force."""
         return {"clauses in force": state.stands.sum().astype(jnp.float32)}
-
-    @classmethod
-    def named(
-        cls, clauses: str | list[str] = "", floor: int | float | None = None, **fines: Any
-    ) -> "Article[Any, Any]":
-        """As in `constitution?cleaned=-1&zapped=2&quorum=0.6`."""
-        own = ("enacted", "quorum", "period")
-        settings = {name: fines.pop(name) for name in own if name in fines}
-        return cls(*separate(clauses, ";"), floor=floor, **settings, **numbered(fines))

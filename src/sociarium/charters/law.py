@@ -14,11 +14,15 @@ Rules
 """
 
 import dataclasses
+import difflib
+from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
 from sociarium.charters.article import (
@@ -31,9 +35,11 @@ from sociarium.charters.article import (
     told_amount,
 )
 from sociarium.charters.clauses import (
+    FOREVER,
     MOST_POINTS,
     Clause,
     Judgement,
+    plain_number,
     read_clause,
     simple_clause,
 )
@@ -48,6 +54,13 @@ from sociarium.mechanics.transfers import among_others, owed
 SHEET = RuleSheet.read(__doc__)
 MOST_CLAUSES = 64
 NO_FLOOR = -1e6
+LONGEST_SHOWN = 80  # characters of what somebody gave
+_RANGES = {  # of numbers that clauses bound, or that must be finite
+    "fine": (0, MOST_POINTS),
+    "window": (1, FOREVER),
+    "level": (-FOREVER, FOREVER),
+    "floor": (-MOST_POINTS, MOST_POINTS),
+}
 
 
 class LawParams(eqx.Module):
@@ -61,6 +74,18 @@ class LawParams(eqx.Module):
     level: Float[Array, " clauses"]
     floor: Float[Array, ""]
 
+    def __check_init__(self) -> None:
+        """Refuses what no clause can say; what is traced is not known yet."""
+        for name, (least, most) in _RANGES.items():
+            given = getattr(self, name)
+            if isinstance(given, Tracer):
+                continue
+            if not np.all((np.asarray(given) >= least) & (np.asarray(given) <= most)):
+                raise BadArgument(
+                    f"the {name} in a law is {least:,} to {most:,}; "
+                    f"given {np.asarray(given).tolist()}"
+                )
+
 
 class LawState(eqx.Module):
     """What everybody did in the window of each clause, what it has earned, and the pool."""
@@ -71,7 +96,7 @@ class LawState(eqx.Module):
 
 
 class Law(Article[LawState, LawParams]):
-    """Clauses as sentences, as in `Law("whoever zaps pays its victim 5")`.
+    """Clauses as sentences, as in `Law("whoever zaps pays its victim 5")`; `;` separates several.
 
     Fines by the names of events, as in `Law(zapped=2)`, go to the others; below 0 they are bonuses
     that the others pay. With a `floor` nobody is fined below it.
@@ -80,31 +105,62 @@ class Law(Article[LawState, LawParams]):
     name = "law"
     sheet = SHEET
     suits_large = True
+    settings: tuple[str, ...] = ("clauses", "floor")  # arguments besides fines
 
     def __init__(
         self, *clauses: str, floor: int | float | None = None, **fines: int | float
     ) -> None:
-        if not 1 <= len(clauses) + len(fines) <= MOST_CLAUSES:
+        texts, self.fines = _texts(clauses, type(self).__name__), self._numbered(fines)
+        if not 1 <= len(texts) + len(fines) <= MOST_CLAUSES:
             raise BadArgument(
-                f"a law has 1 to {MOST_CLAUSES} clauses, as in law?zapped=2 or "
-                f"Law('whoever zaps pays its victim 5'); given {len(clauses) + len(fines)}"
+                f"a {self.name} has 1 to {MOST_CLAUSES} clauses, as in {self.name}?zapped=2 or "
+                f"{self.name}?clauses=whoever zaps pays its victim 5; given "
+                f"{len(texts) + len(fines)}"
             )
-        self.texts, self.floor, self.fines = clauses, floor, fines
-        self._resolve(fines=tuple(sorted(fines.items())))
+        if floor is not None and not _is_amount(floor):
+            raise BadArgument(
+                f"the floor of a {self.name} is a number of points, at most {MOST_POINTS:,} from "
+                f"0; given {floor!r}"
+            )
+        self.texts, self.floor = texts, floor
+        self._resolve(clauses=texts, fines=tuple(sorted(self.fines.items())))
 
     @classmethod
     def named(
         cls, clauses: str | list[str] = "", floor: int | float | None = None, **fines: Any
     ) -> "Article[LawState, LawParams]":
         """As in `law?zapped=2` or `law?clauses=nobody zaps, fine 2; whoever ate pays 0.1`."""
-        return cls(*separate(clauses, ";"), floor=floor, **numbered(fines))
+        own = {name: fines.pop(name) for name in cls.settings if name in fines}
+        return cls(*separate(clauses, ";"), floor=floor, **own, **cls._numbered(fines))
+
+    @classmethod
+    def _numbered(cls, fines: dict[str, Any]) -> dict[str, float]:
+        """Fines by the names of events; what is no number is refused."""
+        for name, fine in fines.items():
+            if not _is_amount(fine):
+                near = difflib.get_close_matches(name, cls.settings, n=1)
+                raise BadArgument(
+                    f"a fine is a number of at most {MOST_POINTS:,}, as in {cls.name}?zapped=2; "
+                    f"given {name}={repr(fine)[:LONGEST_SHOWN]}. {cls._told_settings()}"
+                    + (f" Did you mean {near[0]}?" if near else "")
+                )
+        return {name: float(fine) for name, fine in fines.items()}
+
+    @classmethod
+    def _told_settings(cls) -> str:
+        *most, last = cls.settings
+        known = f"{', '.join(most)} and {last}"
+        return f"Besides fines by the names of events, a {cls.name} has the arguments {known}."
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """Reads every clause as one about this world."""
         events, gauges = world.event_specs, world.gauge_specs
         self.clauses = (
             *(read_clause(text, events, gauges, world.players) for text in self.texts),
-            *(simple_clause(name, fine, events) for name, fine in self.fines.items()),
+            *(
+                simple_clause(name, fine, events, self._told_settings())
+                for name, fine in self.fines.items()
+            ),
         )
         self.outcomes = tuple(  # what can happen under each clause
             _events(f"{self.name} {number}", clause)
@@ -121,7 +177,7 @@ class Law(Article[LawState, LawParams]):
             if clause.pays
         )
         law = tuple(clause.sentence for clause in self.clauses)
-        self.sheet = dataclasses.replace(self.sheet, law=law)
+        self.sheet = dataclasses.replace(self.sheet, law=(*law, *self.floor_told()))
 
     def defaults(self) -> LawParams:
         """The numbers as they stand in the clauses."""
@@ -233,22 +289,41 @@ class Law(Article[LawState, LawParams]):
         return self.shown(numbers=told_amount(params.fine))
 
     def law(self, state: LawState, params: LawParams) -> tuple[str, ...]:
+        """Every clause, with the numbers that hold, and the floor."""
+        return (*self.clauses_told(params), *self.floor_told(params))
+
+    def clauses_told(self, params: LawParams) -> tuple[str, ...]:
         """Every clause, with the numbers that hold."""
         return tuple(
             clause.with_numbers(_numbers(params, number)).sentence
             for number, clause in enumerate(self.clauses)
         )
 
+    def floor_told(self, params: LawParams | None = None) -> tuple[str, ...]:
+        """The floor, where there is one (C4)."""
+        if self.floor is None:
+            return ()
+        points = plain_number(self.floor if params is None else float(params.floor))
+        return (f"Nobody pays a fine that would leave it with less than {points} points in all.",)
 
-def numbered(fines: dict[str, Any]) -> dict[str, float]:
-    """Fines by the names of events; what is no number is refused."""
-    for name, fine in fines.items():
-        if not isinstance(fine, int | float) or not abs(fine) <= MOST_POINTS:
+
+def _texts(clauses: Iterable[Any], made: str) -> tuple[str, ...]:
+    """One text for each clause; in one that is given, a semicolon separates several."""
+    for clause in clauses:
+        if not isinstance(clause, str):
             raise BadArgument(
-                f"a fine is a number of at most {MOST_POINTS:,}, as in law?zapped=2; given "
-                f"{name}={fine!r}"
+                f"clauses are texts, one after the other, as in {made}('whoever zaps pays 1', "
+                f"'nobody eats, fine 1'), and {made}(*clauses) for those of a list; given "
+                f"{repr(clause)[:LONGEST_SHOWN]}"
             )
-    return {name: float(fine) for name, fine in fines.items()}
+    return tuple(text for clause in clauses for text in separate(clause, ";"))
+
+
+def _is_amount(given: Any) -> bool:
+    """Whether it is a number of points that a clause can be about, or a bonus below 0."""
+    return (
+        isinstance(given, Real) and not isinstance(given, bool) and abs(float(given)) <= MOST_POINTS
+    )
 
 
 def _events(name: str, clause: Clause) -> tuple[EventSpec, ...]:

@@ -18,6 +18,7 @@ from sociarium.charters.article import (
     amount_spec,
     told_amount,
 )
+from sociarium.charters.clauses import plain_number
 from sociarium.core.rules import RuleSheet
 from sociarium.core.text import refuse_text
 
@@ -63,5 +64,5 @@ class Norm(Article[State, Params]):
 
     def law(self, state: State, params: Params) -> tuple[str, ...]:
         """The sentence, and that nobody enforces it (C1)."""
-        text = self.text.replace("{number}", f"{float(params.number):g}")
+        text = self.text.replace("{number}", plain_number(float(params.number)))
         return (f"Posted, and enforced by nobody: {text}",)

@@ -106,7 +106,7 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
         self.signs = signs
         self.event_specs = (
             EventSpec("made a proposal", "{actor} proposed terms {value}", visible="all"),
-            EventSpec("signed up", "{actor} signed what {target} proposed", visible="all"),
+            EventSpec("signed up", "{actor} signed the proposal that won", visible="involved"),
         )
         codes = ("none", *numbers, "terms of its own")
         self.own_specs = (
@@ -177,10 +177,9 @@ class Proposals(Article[OneState, OneParams], abc.ABC, Generic[OneState, OnePara
                 state.signed | signs,
             ),
         )
-        winner = jnp.broadcast_to(state.winner, (self.players,))
         return after, {
             "made a proposal": event(proposes, value=(number + 1).astype(jnp.float32)),
-            "signed up": event(signs, other=jnp.where(signs, winner, -1)),
+            "signed up": event(signs),
         }
 
     def turn(

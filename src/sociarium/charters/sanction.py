@@ -2,7 +2,8 @@
 
 Rules
   C1  Instead of acting in the world a player may punish or reward one of its contacts, while the
-      world moves. It pays the cost; the other loses or gains the ratio times the cost.
+      world moves; where sanctions are free, beside any action. It pays the cost; the other loses or
+      gains the ratio times the cost.
   C2  All sanctions of a step count, also several against one player. What is paid and lost goes to
       nobody, and what is gained comes from nobody.
   C3  In its next view everybody sees who has just punished or rewarded it.
@@ -54,14 +55,21 @@ class State(eqx.Module):
 
 
 class Sanction(Article[State, Params]):
-    """Punishing, rewarding, or both; what it takes or gives is `ratio` times its `cost`."""
+    """Punishing, rewarding, or both; what it takes or gives is `ratio` times its `cost`.
+
+    With `free`, it costs no action.
+    """
 
     name = "sanction"
     sheet = SHEET
     suits_large = True
 
     def __init__(
-        self, cost: int | float = 1.0, ratio: int | float = 3.0, ways: tuple[str, ...] = WAYS
+        self,
+        cost: int | float = 1.0,
+        ratio: int | float = 3.0,
+        ways: tuple[str, ...] = WAYS,
+        free: bool | int = False,
     ) -> None:
         if cost < 0 or ratio < 0 or not ways or not max(cost, cost * ratio) <= MOST_POINTS:
             raise BadArgument(
@@ -71,7 +79,7 @@ class Sanction(Article[State, Params]):
         for way in ways:
             if way not in WAYS:
                 raise UnknownName("way to sanction", way, WAYS)
-        self.cost, self.ratio, self.ways = cost, ratio, tuple(ways)
+        self.cost, self.ratio, self.ways, self.free = cost, ratio, tuple(ways), bool(free)
 
     @classmethod
     def named(
@@ -82,13 +90,14 @@ class Sanction(Article[State, Params]):
 
     def bind(self, world: Environment[Any, Any], before: Any) -> None:
         """An action for each way and each contact (C1)."""
-        self.actions = tuple(
+        sanctions = tuple(
             action
             for way in self.ways
             for action in action_for_each(
                 way, self.contacts, f"{way} {{}}", f"{way} {{}}, at a cost to yourself"
             )
         )
+        self.actions, self.beside = ((), sanctions) if self.free else (sanctions, ())
         sentences = {"punish": "{actor} punished {target}", "reward": "{actor} rewarded {target}"}
         self.event_specs = tuple(
             EventSpec(_past(way), sentences[way], causes=(way,)) for way in self.ways
@@ -114,6 +123,13 @@ class Sanction(Article[State, Params]):
         self, state: State, now: Circumstances, params: Params
     ) -> Bool[Array, "players actions"]:
         """Any contact but oneself, while the world moves (C1)."""
+        may = self.legal_beside(state, now, params)
+        return may[:, :0] if self.free else may
+
+    def legal_beside(
+        self, state: State, now: Circumstances, params: Params
+    ) -> Bool[Array, "players beside"]:
+        """The same, beside any action (C1)."""
         seat = jnp.arange(self.players)[:, None]
         may = (now.whom != NOBODY) & (now.whom != seat) & ~now.paused
         return jnp.tile(may, (1, len(self.ways)))

@@ -65,6 +65,12 @@ class Society(Environment[SocietyState, SocietyParams]):
         """As in `Society(world, Contract(rounds=3), Speech(words=8))`; order matters."""
         if isinstance(world, Society):
             raise BadArgument("a society cannot be put under another charter; give its world")
+        for given, kind in ((world, Environment), *((article, Article) for article in articles)):
+            if not isinstance(given, kind):
+                raise BadArgument(
+                    f"Society(world, article, ...) is made of objects; given {given!r}. By names "
+                    "it is sociarium.make('clean_up+law?zapped=2')"
+                )
         self.world, self.charter = world, Charter(world, articles)
         self.players, self.sheet = world.players, _both(world.sheet, self.charter.sheet)
         self.plan = ground_plan(world)
@@ -80,6 +86,11 @@ class Society(Environment[SocietyState, SocietyParams]):
         identity = (*self.seat_planes, *(PlaneSpec(own.name, ("none", *own.told)) for own in named))
         planes = world.view_spec.planes
         self._hidden = world.view_spec.with_role("seat") if self.charter.anonymous else ()
+        self._by_seat = [
+            (number, spec.low)
+            for number, spec in enumerate(world.view_spec.shared)
+            if spec.seat is not None and self.charter.anonymous
+        ]
         self.view_spec = dataclasses.replace(
             world.view_spec,
             planes=tuple(
@@ -200,13 +211,16 @@ class Society(Environment[SocietyState, SocietyParams]):
         cells = view.cells
         for plane in self._hidden:
             cells = cells.at[:, plane].min(1)
+        shared = view.shared
+        for number, low in self._by_seat:
+            shared = shared.at[:, number].set(low)
         told = self.charter.tell(state.social, now, params.charter)
         whose = self.charter.shows(state.social, now, params.charter)
         myself = now.whom == jnp.arange(self.players)[:, None]
         return View(
             cells,
             view.own,
-            view.shared,
+            shared,
             Social(
                 own=told.own,
                 ties=jnp.concatenate(

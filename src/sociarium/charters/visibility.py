@@ -5,7 +5,8 @@ Rules
   C2  With a ledger everybody is also told how many points each has earned in the world so far, and
       how many all have together; with totals only the latter.
   C3  Where players are anonymous they see that somebody stands there and that somebody did
-      something, but not who. Whom they address by an action they address by its seat.
+      something, but not who, and numbers about single players show nothing. Whom they address by
+      an action they address by its seat.
 """
 
 from typing import Any

@@ -18,6 +18,7 @@ from sociarium.core.environment import compiled
 from sociarium.core.facets import Cooperation, Places, find_facet, ground_plan
 from sociarium.core.params import parameter, parameter_names
 from sociarium.core.specs import SocialSpec
+from sociarium.players import roster
 from sociarium.players.scripted.known import scripts
 from sociarium.views import terminal
 
@@ -68,14 +69,13 @@ class Info:
             console.print(f"           numbers that all see: {shared}", highlight=False)
         for about, planes in (told(spec.social) or {}).items():
             console.print(f"           about {about}: {', '.join(planes)}", highlight=False)
-        events = ", ".join(event.name for event in env.event_specs)
-        console.print(f"[bold]Events[/bold]   {events}", highlight=False)
+        console.print(f"[bold]Events[/bold]   {_events(env)}", highlight=False)
         gauges = ", ".join(f"{gauge.name} ({gauge.meaning})" for gauge in env.gauge_specs)
         console.print(f"[bold]Gauges[/bold]   {gauges}", highlight=False)
         cooperation = find_facet(env, Cooperation)
         if cooperation:
             console.print(f"[bold]Coop.[/bold]    {cooperation.meaning}", highlight=False)
-        names = ", ".join(scripts(env))
+        names = ", ".join(roster.script_names(env))
         console.print(f"[bold]Scripts[/bold]  {names}\n", highlight=False)
         table = Table("parameter", "value", box=None)
         for name, value in numbers(params).items():
@@ -94,6 +94,12 @@ class Info:
         console.print(
             f'\nGive any of them in the name: "{family}?{given}=3".', style="dim", highlight=False
         )
+
+
+def _events(env: Any) -> str:
+    """Events by name, and by the words that a law can use for what players do."""
+    told = ((event.name, event.does[0] if event.does else "") for event in env.event_specs)
+    return ", ".join(f"{name} ({words})" if words else name for name, words in told)
 
 
 def window(env: Any) -> str:

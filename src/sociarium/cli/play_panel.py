@@ -165,12 +165,12 @@ class PanelWriter:
 
     def _common(self, percept: Percept) -> list[str]:
         """What everybody sees and is not 0 or nothing: a line for all that begins alike."""
-        alike: dict[tuple[str, ...], dict[str, int | str]] = {}
+        alike: dict[tuple[str, ...], dict[str, int | float | str]] = {}
         for name, value in shared_something(percept).items():
             alike.setdefault(tuple(name.split()[:2]), {})[name] = value
         return [self._listed(numbers) for numbers in alike.values()]
 
-    def _numbers(self, own: Mapping[str, int | str]) -> str:
+    def _numbers(self, own: Mapping[str, int | float | str]) -> str:
         told = {name: value for name, value in own.items() if value != 0}
         if len(own) - len(told) <= FEW_ZEROS:
             return self._listed(own)

@@ -22,6 +22,7 @@ from sociarium.core.patches import (
     Proposal,
     SeatNumber,
     Signature,
+    TermsHash,
     Tie,
 )
 from sociarium.core.text import (
@@ -113,6 +114,7 @@ class Decision(_Answer):
     draft: Propose | None = None
     propose: Annotated[str, Field(min_length=1), text_validator(LONGEST_TERMS)] | None = None
     sign: Number | None = None
+    terms: TermsHash | None = None  # of what it signs, so that it signs no others than it read
     vote: Vote | None = None
     link: Link | None = None
 
@@ -133,7 +135,7 @@ class Decision(_Answer):
         if self.propose is not None:
             found.append(Proposal(**by, terms=self.propose))
         if self.sign is not None:
-            found.append(Signature(**by, clause=self.sign))
+            found.append(Signature(**by, clause=self.sign, terms=self.terms or ""))
         if self.vote is not None:
             found.append(Ballot(**by, clause=self.vote.clause, yes=self.vote.yes))
         if self.link is not None:

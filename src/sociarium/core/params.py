@@ -13,6 +13,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from sociarium.core.errors import BadArgument, UnknownName
 
@@ -47,14 +48,16 @@ def replace_parameters(params: Any, **changes: object) -> Any:
 
 
 def _like(name: str, old: Any, new: Any) -> Any:
-    """A number of the type of the old one; one for all, where there are several."""
+    """A number of the type and shape of the old one; one for all, where there are several."""
+    whole = jnp.issubdtype(old.dtype, jnp.integer)
     try:
-        new = jnp.asarray(new, old.dtype)
+        if whole and not isinstance(new, jax.Array) and np.any(np.asarray(new) % 1):
+            raise ValueError("a fraction")
+        return jnp.broadcast_to(jnp.asarray(new, old.dtype), old.shape)
     except (TypeError, ValueError) as error:
-        kind = "true or false" if old.dtype == bool else "a number"
-        many = f"{kind}, {' x '.join(map(str, old.shape))} times" if old.ndim else kind
+        kind = "true or false" if old.dtype == bool else "a whole number" if whole else "a number"
+        many = f"{kind}, or {' x '.join(map(str, old.shape))} of them" if old.ndim else kind
         raise BadArgument(f"{name} is {many}; given {new!r}") from error
-    return jnp.broadcast_to(new, old.shape) if new.ndim < old.ndim else new
 
 
 def _path(params: Any, name: str) -> _Path:

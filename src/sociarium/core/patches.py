@@ -16,6 +16,7 @@ ONE_CHAIR = r"^[^\s\x00-\x1f\x7f-\x9f]{1,500}$"
 
 SeatNumber = Annotated[int, Field(ge=0, lt=MOST_SEATS)]
 Number = Annotated[int, Field(ge=0, lt=1000)]
+TermsHash = Annotated[str, Field(pattern=r"^[0-9a-f]{0,16}$")]  # or nothing
 
 
 class _Write(BaseModel):
@@ -58,7 +59,7 @@ class Signature(_Write):
 
     kind: Literal["signature"] = "signature"
     clause: Number
-    terms: Annotated[str, Field(pattern=r"^[0-9a-f]{0,16}$")] = ""
+    terms: TermsHash = ""
 
 
 class Ballot(_Write):

@@ -160,8 +160,8 @@ class Percept(_Told):
     home: tuple[int, int] | None
     window: Literal["turns", "follows", "fixed"]
     places: tuple[Name, ...]
-    own: dict[Name, int | Name]  # names where a world names the values
-    shared: dict[Name, int | Name]
+    own: dict[Name, int | float | Name]  # names where a world names the values
+    shared: dict[Name, int | float | Name]
     social: dict[Name, Name]
     numbers: dict[Name, Finite]  # of the charter, such as fines
     law: tuple[Sentence, ...]  # the clauses that stand now, whomever they bind

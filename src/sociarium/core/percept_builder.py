@@ -342,13 +342,10 @@ def _from_ahead(down: int, right: int, heading: int) -> tuple[int, int]:
 
 def _numbers(
     names: Sequence[str], specs: Sequence[OwnSpec], values: np.ndarray
-) -> dict[str, int | str]:
-    """Numbers by name; a value by its name where it has one."""
-    found: dict[str, int | str] = {}
-    for name, spec, value in zip(names, specs, values.tolist(), strict=True):
-        named = spec.told and 0 <= value - spec.low < len(spec.told)
-        found[name] = spec.told[value - spec.low] if named else value
-    return found
+) -> dict[str, int | float | str]:
+    """Numbers by name, as they are told."""
+    told = zip(names, specs, values.tolist(), strict=True)
+    return {name: spec.told_as(value) for name, spec, value in told}
 
 
 def _plain(value: Any) -> float | tuple[float, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sociarium.core.percept import Percept, Plane, Planes, ShownWindow
 from sociarium.core.scene import PanelEntry, Place, Scene, Sort, Thing, through_eyes_of
-from sociarium.core.specs import BYTE, OwnSpec, PlaneSpec, ViewSpec
+from sociarium.core.specs import BYTE, PlaneSpec, ViewSpec
 
 SORTS: dict[str, Sort] = {"item": "goods", "station": "place", "hazard": "beast"}  # by role
 ELSEWHERE = -1  # the row and column of things that stand for all of their kind
@@ -25,7 +25,7 @@ def scene_of(
     What only the rules tell is left out: what a place makes, and how busy it is.
     """
     view, seat = (percept.view, percept.seat) if window is None else (window.view, window.seat)
-    numbers = np.array([_number(number, percept.own[number.name]) for number in spec.own])
+    numbers = np.array([number.value(percept.own[number.name]) for number in spec.own])
     nothing = np.zeros((spec.rows, spec.cols), np.uint8)
     overview = Scene(
         ground=nothing,
@@ -46,7 +46,7 @@ def scene_of(
     return scene if window is None else replace(scene, private={})
 
 
-def shared_something(percept: Percept) -> dict[str, int | str]:
+def shared_something(percept: Percept) -> dict[str, int | float | str]:
     """The numbers that all see and that are not 0 or nothing."""
     return {n: value for n, value in percept.shared.items() if value not in (0, "nothing", "none")}
 
@@ -69,10 +69,6 @@ def _by_name(plane: PlaneSpec) -> dict[str, int]:
     """The code of every name; of two alike the first."""
     unnamed = {f"code {code}": code for code in range(len(plane.codes), BYTE)}
     return unnamed | {name: code for code, name in reversed([*enumerate(plane.codes)])}
-
-
-def _number(spec: OwnSpec, told: int | str) -> int:
-    return told if isinstance(told, int) else spec.low + spec.told.index(told)
 
 
 def _kinds(spec: ViewSpec) -> tuple[Thing, ...]:

@@ -83,10 +83,7 @@ def _code(codes: Mapping[str, int], cell: str | int) -> int:
     return codes[cell] if cell in codes else int(cell.removeprefix("code "))
 
 
-def _values(specs: Sequence[OwnSpec], told: Mapping[str, int | str]) -> np.ndarray:
+def _values(specs: Sequence[OwnSpec], told: Mapping[str, int | float | str]) -> np.ndarray:
     """Numbers in the order of their specs, which is that of a percept, whatever they are called."""
-    found = [
-        spec.low + spec.told.index(value) if isinstance(value, str) else value
-        for spec, value in zip(specs, told.values(), strict=True)
-    ]
+    found = [spec.value(value) for spec, value in zip(specs, told.values(), strict=True)]
     return np.array(found, np.int16)

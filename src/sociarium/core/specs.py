@@ -22,6 +22,11 @@ def name_seats(text: str, names: Sequence[str]) -> str:
     return _SEAT.sub(named, text)
 
 
+def with_article(noun: str) -> str:
+    """As in "a pot" and "an oven"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def seat_codes(players: int) -> tuple[str, ...]:
     """The codes of a plane of seats: one for each, or one for all where there are too many."""
     if players > MOST_SEATS_NAMED:
@@ -79,6 +84,19 @@ class OwnSpec:
     told: tuple[str, ...] = ()
     seat: int | None = None
     unit: float = 1
+
+    def told_as(self, value: int) -> int | float | str:
+        """A value in its unit, or by its name where it has one."""
+        if self.told and 0 <= value - self.low < len(self.told):
+            return self.told[value - self.low]
+        counted = round(value * self.unit, 9)
+        return int(counted) if counted == int(counted) else counted
+
+    def value(self, told: int | float | str) -> int:
+        """The value that is told like this."""
+        if isinstance(told, str):
+            return self.low + self.told.index(told)
+        return round(told / self.unit)
 
     def called(self, names: Sequence[str]) -> str:
         """Its name where players have these `names`."""

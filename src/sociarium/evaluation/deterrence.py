@@ -44,8 +44,8 @@ def law_of(world: str) -> str:
         if family.startswith(known):
             return f"law?clauses={clause}"
     raise BadArgument(
-        f"{world} has no law of its own; write one behind its name, as in "
-        f"{world}+law?clauses=whoever ... pays 1 to nobody (docs/laws.md)"
+        f"{world} has no law of its own; give one: `sociarium laws` takes it behind the name, as "
+        f"in {world}+law?clauses=whoever ... pays 1 to nobody, and `deterrence` by --law"
     )
 
 
@@ -89,6 +89,12 @@ def deterrence(
     on_progress: OnProgress = silent,
 ) -> Deterrence:
     """Plays every mixture under a law, and finds the fines; `law` is a clause with a fine of 1."""
+    if catalogue.find(world).kind != "dilemma" or "+" in world:
+        dilemmas = ", ".join(e.family for e in catalogue.worlds() if e.kind == "dilemma")
+        raise BadArgument(
+            "fines that deter are found between cooperators and defectors, in a dilemma without a "
+            f"charter: {dilemmas}; given {world}. The law is given by --law"
+        )
     article = f"law?clauses={quote(law, safe=PLAIN)}" if law else law_of(world)
     env: Any = catalogue.make(world, charter=article)
     (article_of,) = env.charter.articles

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Grid = dict[str, Float[np.ndarray, " values"]]
+FEW = 8  # values of which each has a tick
 EXAMPLE = "law.fine=0:5:50,sanction.ratio=1:6:20"
 MEASURES = {
     "welfare": "what the world paid all players",
@@ -152,6 +153,8 @@ def map_laws(
 ) -> LawMap:
     """Plays a population under every law of the grid, seats drawn by lot, in one program.
 
+    Every law has the same starts, seats and draws, so that laws that change nothing are equal.
+
     >>> env = make("clean_up+law?cleaned=-1+sanction")
     >>> map_laws(env, "law.fine=0:5:10,sanction.ratio=1:6:5")  # two maps, in a notebook
     """
@@ -172,9 +175,10 @@ def map_laws(
     row = np.array([kinds.index(chair) for chair in chairs])
     params = [env.params(**dict(zip(numbers, map(float, law), strict=True))) for law in laws]
     lanes = stacked(params, episodes)
-    seating = shuffled(np.repeat(row[None], len(laws) * episodes, axis=0), seed)
+    seating = np.tile(shuffled(np.repeat(row[None], episodes, axis=0), seed), (len(laws), 1))
+    origins = [(seed, episode) for episode in range(episodes)] * len(laws)
     with watched(on_progress, f"{env.id}, {len(laws)} laws") as told:
-        batch = Batch(env, kinds, seating, seed=seed, params=lanes, own_params=True)
+        batch = Batch(env, kinds, seating, origins=origins, params=lanes, own_params=True)
         sums = batch.sums((), told)
     shape = (len(laws), episodes, env.players)
     raw, left = (np.asarray(x, np.float64).reshape(shape) for x in (sums.raw, sums.reward))
@@ -220,6 +224,9 @@ def _heatmap(figure: "Figure", axes: Any, found: LawMap, measure: str) -> None:
     image = axes.imshow(
         found.mean(measure), origin="lower", aspect="auto", extent=ends, cmap="cividis"
     )
+    for axis, values in ((axes.xaxis, cols), (axes.yaxis, rows)):
+        if len(values) <= FEW:
+            axis.set_ticks(values, [f"{value:g}" for value in values])
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=8, length=2)

@@ -147,22 +147,21 @@ class Payoffs:
         return np.full(len(self.kinds), 1 / len(self.kinds))
 
     def without(self, kind: str) -> "Payoffs":
-        """The game of all other kinds, with the episodes of all values together.
+        """The game of all other kinds, under the first value: for one that matters to nobody else.
 
-        For a number that matters to nobody else.
+        Under all others the same episodes would be played.
         """
         number = self.kinds.index(kind)
         groups = self.groups[:, number] == 0
         others = [k for k in range(len(self.kinds)) if k != number]
-        earned = self.earned[:, groups][:, :, others]
         return Payoffs(
             society=self.society,
             kinds=tuple(self.kinds[k] for k in others),
             varied="",
             values=(0.0,),
             groups=self.groups[groups][:, others],
-            earned=np.concatenate(list(earned), -1)[None],
-            welfare=np.concatenate(list(self.welfare[:, groups]), -1)[None],
+            earned=self.earned[:1, groups][:, :, others],
+            welfare=self.welfare[:1, groups],
             seed=self.seed,
         )
 
@@ -238,9 +237,11 @@ def payoffs(
     rows = np.array([np.repeat(np.arange(len(chairs)), row) for row in groups])
     each = [env.params(**({varied: value} if varied else {})) for value in values]
     lanes = stacked(each, len(groups) * episodes)
-    seating = shuffled(np.tile(np.repeat(rows, episodes, axis=0), (len(values), 1)), seed)
+    drawn = shuffled(np.repeat(rows, episodes, axis=0), seed)
+    seating = np.tile(drawn, (len(values), 1))  # under each value the same starts and seats
+    origins = [(seed, lane) for lane in range(len(drawn))] * len(values)
     with watched(on_progress, f"{env.id}, {len(groups)} groups") as told:
-        batch = Batch(env, chairs, seating, seed=seed, params=lanes, own_params=True)
+        batch = Batch(env, chairs, seating, origins=origins, params=lanes, own_params=True)
         sums = batch.sums((), told)
     shape = (len(values), len(groups), episodes, env.players)
     left, raw = (np.asarray(x, np.float64).reshape(shape) for x in (sums.reward, sums.raw))

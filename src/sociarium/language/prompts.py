@@ -16,7 +16,7 @@ from sociarium.core.errors import BadArgument, MissingExtra
 from sociarium.core.facets import Places, Writing, find_facet, ground_plan
 from sociarium.core.percept import Contact, Percept, SkillOffer
 from sociarium.core.percept_builder import MOST_NAMED
-from sociarium.core.specs import ViewSpec, seat_planes
+from sociarium.core.specs import ViewSpec, name_seats, seat_planes
 from sociarium.language.attention import Attention
 from sociarium.language.menus import Menu, MenuKind, MenuWriter
 from sociarium.language.phrases import IN_ENGLISH, Phrases
@@ -146,7 +146,7 @@ class PromptWriter:
         )
         self._has_ties = _has_ties(env.view_spec)
         self._layout = _layout(template)
-        self._rules = self._rules_text()
+        self._window_and_actions = self._window_and_actions_text()
 
     def write(self, percept: Percept, memory: Sequence[str] = (), mark: str = "") -> Prompt:
         """The prompt for a percept; `memory` are lines that a player remembers besides its map.
@@ -156,7 +156,7 @@ class PromptWriter:
         menu = self.menu(percept)
         remembered = [*memory, *self._map_words.lines(percept)]
         texts = {
-            "rules": self._rules,
+            "rules": self._rules_text(percept.names),
             "demonstrations": "\n\n".join(self._demonstrations),
             "persona": self._identity(percept),
             "knowledge": "\n".join(
@@ -188,13 +188,16 @@ class PromptWriter:
     def _heading(self, name: str) -> str:
         return self._say("heading", title=self._say(f"heading.{name}"))
 
-    def _rules_text(self) -> str:
+    def _rules_text(self, names: Sequence[str]) -> str:
         """The rule sheet without its differences from others, the window, and all actions."""
-        say, sheet, spec = self._say, self.env.sheet, self.env.view_spec
+        say, sheet = self._say, self.env.sheet
         lines = [say("rules.title", title=sheet.title, summary=sheet.summary)]
-        lines += [
-            say("rules.rule", number=number, text=text) for number, text in sheet.rules.items()
-        ]
+        for number, text in sheet.rules.items():
+            lines.append(say("rules.rule", number=number, text=name_seats(text, names)))
+        return "\n".join([*lines, self._window_and_actions])
+
+    def _window_and_actions_text(self) -> str:
+        say, spec, lines = self._say, self.env.view_spec, []
         places, plan = find_facet(self.env, Places), ground_plan(self.env)
         if places is not None:
             lines.append(say("rules.window_places", places=say.commas(places.names)))

@@ -154,7 +154,7 @@ class PerceptRenderer:
             )
         return "".join(f" {text}" for text in told)
 
-    def _common(self, shared: Mapping[str, int | str]) -> str:
+    def _common(self, shared: Mapping[str, int | float | str]) -> str:
         """What everybody sees; where many of the numbers are 0 or nothing, the others."""
         told = {name: x for name, x in shared.items() if x not in (0, "nothing", "none")}
         if len(shared) - len(told) <= FEW_ZEROS:
@@ -163,7 +163,7 @@ class PerceptRenderer:
             return self._say("percept.shared_none")
         return self._say("percept.shared_rest", numbers=self.listed(told))
 
-    def _numbers(self, own: Mapping[str, int | str]) -> str:
+    def _numbers(self, own: Mapping[str, int | float | str]) -> str:
         """One's own numbers, those that are not 0 by name."""
         zeros = [name for name, value in own.items() if value == 0]
         if len(zeros) == len(own):

@@ -47,7 +47,8 @@ class Curriculum:
                 f"given {text!r}"
             )
         self.names = tuple(dict.fromkeys(name for stage in self.stages for name in stage.changes))
-        env.params(**dict.fromkeys(self.names, 0))  # complains of names that the rules do not have
+        for name in self.names:
+            parameter(env.params(), name)  # complains of names that the rules do not have
 
     def at(self, params: Any, progress: Float[Array, ""]) -> Any:
         """The numbers when this share of training is done."""

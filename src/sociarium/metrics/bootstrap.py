@@ -4,7 +4,9 @@ Runs of several seeds are summed up by the interquartile mean, the mean of their
 one lucky or failed seed does not move (Agarwal et al., 2021).
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -15,7 +17,10 @@ MIDDLE = (2.5, 97.5)  # the percentiles that bound an interval
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and the interval that holds the middle 95 percent of its resamples."""
+    """A mean and the interval that holds the middle 95 percent of its resamples.
+
+    Where there is one value only there is no interval, and its ends are NaN.
+    """
 
     mean: float
     low: float
@@ -31,19 +36,26 @@ class Estimate:
         """Whether the interval excludes zero and everything above it."""
         return self.high < 0
 
-    def as_dict(self) -> dict[str, float]:
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval."""
+        return not math.isnan(self.low)
+
+    def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
-        return {"mean": self.mean, "low": self.low, "high": self.high}
+        low, high = (self.low, self.high) if self.bounded else (None, None)
+        return {"mean": self.mean, "low": low, "high": high}
 
     @property
     def digits(self) -> int:
         """Decimals worth printing."""
-        largest = max(abs(self.mean), abs(self.low), abs(self.high))
+        ends = (self.low, self.high) if self.bounded else ()
+        largest = max(abs(end) for end in (self.mean, *ends))
         return 0 if largest >= 100 else 1 if largest >= 10 else 2
 
     def __str__(self) -> str:
         mean, low, high = (f"{x:.{self.digits}f}" for x in (self.mean, self.low, self.high))
-        return f"{mean} [{low}, {high}]"
+        return f"{mean} [{low}, {high}]" if self.bounded else f"{mean} (one value)"
 
 
 def resampled(
@@ -77,7 +89,9 @@ def estimate(mean: float | np.floating, draws: Float[np.ndarray, " resamples"]) 
 
 
 def over_episodes(values: Float[np.ndarray, " episodes"]) -> Estimate:
-    """The mean of one number for each episode, with its interval."""
+    """The mean of one number for each episode, with its interval; one alone has none."""
+    if len(values) == 1:
+        return Estimate(float(values[0]), math.nan, math.nan)
     return estimate(values.mean(), resampled(values[None, None, None])[:, 0, 0])
 
 

@@ -18,7 +18,7 @@ from sociarium.players.kinds import SeatKind
 from sociarium.players.policy import load_policy, trained_in
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted import social
-from sociarium.players.scripted.known import script_maker
+from sociarium.players.scripted.known import script_maker, scripts
 from sociarium.players.scripted.lawful import LAW_SCRIPTS
 from sociarium.players.society_policy import SocietyPolicy
 
@@ -107,6 +107,8 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
         asked = list(inspect.signature(policy_maker).parameters)[1:]
         given = {option: options.pop(option) for option in tuple(options) if option in asked}
         own = _options(str(seat), given, policy_maker)
+        if seat.kind == "script" and ref not in script_names(env):
+            raise UnknownName("script", ref, script_names(env))
         if seat.kind == "script" and ref in LAW_SCRIPTS:
             maker: Any = LAW_SCRIPTS[ref]
             worker = maker(env, **_options(str(seat), options, maker))
@@ -117,6 +119,7 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
             worker,
             social_policy,
             deeds=len(env.world.actions),
+            social=len(env.charter.actions),
             stage=env.charter.stage,
         )
     if kind.outside:
@@ -125,6 +128,13 @@ def player(seat: Seat, env: Environment[Any, Any]) -> PurePlayer:
             f"`sociarium {kind.command}`, or Match in Python"
         )
     return kind.make(seat.ref, env, **seat.own_options)
+
+
+def script_names(env: Environment[Any, Any]) -> tuple[str, ...]:
+    """Every script that can sit there: the world's, and in a society those that know charters."""
+    if not isinstance(env, Society):
+        return tuple(scripts(env))
+    return (*scripts(env.world), *LAW_SCRIPTS, *social.STAND_FOR)
 
 
 def script(name: str, env: Environment[Any, Any], **options: object) -> PurePlayer:

@@ -40,7 +40,7 @@ from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
 from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
-from sociarium.core.specs import EventSpec, GaugeSpec
+from sociarium.core.specs import EventSpec, GaugeSpec, with_article
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
 from sociarium.mechanics.ascii import Drawing
 from sociarium.mechanics.cartography import Sketch
@@ -150,7 +150,7 @@ class Mushrooms(GridWorld[State, Params]):
                 f"ate_{kind}",
                 f"{{actor}} ate one {kind} mushroom",
                 causes=("move",),
-                does=(f"eats a {kind} mushroom",),
+                does=(f"eats {with_article(kind)} mushroom",),
             )
             for kind in KINDS
         ),

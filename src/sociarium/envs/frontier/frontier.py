@@ -220,7 +220,7 @@ class Frontier(Environment[State, Params]):
                 "{actor} did {value}",
                 values=workplaces,
                 causes=("synthesise",),
-                does=("does {value}",),
+                does=("makes {value}", "does {value}"),
             ),
             EventSpec(
                 "handed_over",

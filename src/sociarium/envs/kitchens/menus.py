@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sociarium.core.errors import BadArgument
+from sociarium.core.specs import with_article
 
 STORAGE, TABLE = "storage", "serving table"
 COOK_TIME = {  # steps from the activation to the product
@@ -42,8 +43,7 @@ class Recipe:
 
     def __str__(self) -> str:
         inside = "on" if self.tool == TAKEN_RAW else "in"
-        article = "an" if self.tool[0] in "aeiou" else "a"
-        return f"{self.product}: {' and '.join(self.needs)} {inside} {article} {self.tool}"
+        return f"{self.product}: {' and '.join(self.needs)} {inside} {with_article(self.tool)}"
 
 
 def _all() -> Iterable[Recipe]:

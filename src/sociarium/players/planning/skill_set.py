@@ -32,9 +32,10 @@ MOST = 2**31  # numbers of an order are smaller
 
 
 def own_skills(env: Environment[Any, Any]) -> tuple[Skill, ...]:
-    """The skills that a world of the catalogue declares beside its scripts."""
+    """The skills that a world of the catalogue declares beside its scripts, or for every verb."""
     scripts = catalogue.find(env.id).scripts if env.id else ""
-    return getattr(importlib.import_module(scripts), "SKILLS", ()) if scripts else ()
+    declared = getattr(importlib.import_module(scripts), "SKILLS", None) if scripts else None
+    return deeds(env.actions) if declared is None else declared
 
 
 def social_skills(society: Society) -> tuple[Skill, ...]:
@@ -68,12 +69,12 @@ class SkillSet:
         names: tuple[str, ...] = (),
     ) -> None:
         world = env.world if isinstance(env, Society) else env
-        own = own_skills(world) if own is None else own
+        own = own_skills(world) if own is None else own or deeds(world.actions)
         takes = [name for skill in own if isinstance(skill, Collect) for name in skill.taken]
-        self.setting = Setting(env, tuple(dict.fromkeys(takes)), strange=not own)
+        strange = all(type(skill) is Deed for skill in own)
+        self.setting = Setting(env, tuple(dict.fromkeys(takes)), strange=strange)
         social = social_skills(env) if isinstance(env, Society) else ()
-        plain = deeds(world.actions) if not own else ()
-        suiting = [s for s in (*ANYWHERE, *plain, *own, *social) if s.suits(self.setting)]
+        suiting = [s for s in (*ANYWHERE, *own, *social) if s.suits(self.setting)]
         self.env, self.map_tracker = env, self.setting.map_tracker
         self.skills = tuple({skill.name: skill for skill in suiting}.values())
         if names:

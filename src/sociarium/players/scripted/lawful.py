@@ -130,19 +130,12 @@ class Opportunist(Lawful):
             raise BadArgument(
                 f"worth is 0 points or more, and lately above 0 steps; given {worth} and {lately}"
             )
-        self.punished = self.weight = None
-        spec = society.view_spec.social
-        assert spec is not None
-        sanction = society.charter.find(Sanction)
-        if isinstance(sanction, Sanction) and "punish" in sanction.ways:
-            self.punished = [p.name for p in spec.ties].index("has just")
-            self.code = 1 + sanction.ways.index("punish")
-            self.weight = [n.name for n in spec.numbers].index("weight of a sanction")
+        self.blows = Blows(society)
         self.worth, self.fading = worth, 0.5 ** (1 / lately)
         super().__init__(society, keeps, breaks)
 
     def _needs(self, society: Society) -> None:
-        if not self.fines and self.punished is None:
+        if not self.fines and not self.blows.known:
             raise BadArgument(
                 "opportunist needs something to fear: a charter with fines in `law` or "
                 f"`constitution`, or with `sanction`; this one is {society.id or 'another'}"
@@ -150,16 +143,62 @@ class Opportunist(Lawful):
 
     def afraid(self, social: Social, fear: Float[Array, ""]) -> Float[Array, ""]:
         """What punishments took, fading."""
-        if self.punished is None:
-            return fear
-        assert social.numbers is not None
-        times = jnp.sum(social.ties[:, self.punished] == self.code)
-        cost = social.numbers[self.weight].astype(jnp.float32) / CENTS
-        return fear * self.fading + times * cost
+        return fear * self.fading + self.blows.cost(social)
 
     def yields(self, fine: Float[Array, ""], fear: Float[Array, ""]) -> Bool[Array, ""]:
         """While it would cost more than it is worth."""
         return jnp.maximum(fine, fear) > self.worth
+
+
+class Deterrable(Lawful):
+    """Plays as `breaks`, but for `lately` steps after somebody punished it as `keeps`."""
+
+    def __init__(
+        self,
+        society: Society,
+        lately: int = 5,
+        keeps: str = "cooperator",
+        breaks: str = "defector",
+    ) -> None:
+        if lately < 1:
+            raise BadArgument(f"lately is 1 step or more; given {lately}")
+        self.blows, self.lately = Blows(society), lately
+        super().__init__(society, keeps, breaks)
+
+    def _needs(self, society: Society) -> None:
+        if not self.blows.known:
+            raise BadArgument(
+                "deterrable needs somebody to fear: a charter with `sanction`, as in "
+                f"{society.world.id}+sanction; this one is {society.id or 'another'}"
+            )
+
+    def afraid(self, social: Social, fear: Float[Array, ""]) -> Float[Array, ""]:
+        """For how many more steps it is afraid."""
+        return jnp.where(self.blows.cost(social) > 0, self.lately, jnp.maximum(fear - 1, 0.0))
+
+    def yields(self, fine: Float[Array, ""], fear: Float[Array, ""]) -> Bool[Array, ""]:
+        """While it is afraid."""
+        return fear > 0
+
+
+class Blows:
+    """What punishments have just cost a player, where its society has `sanction`."""
+
+    def __init__(self, society: Society) -> None:
+        spec, sanction = society.view_spec.social, society.charter.find(Sanction)
+        assert spec is not None
+        self.known = isinstance(sanction, Sanction) and "punish" in sanction.ways
+        if isinstance(sanction, Sanction) and self.known:
+            self.tie = [p.name for p in spec.ties].index("has just")
+            self.code = 1 + sanction.ways.index("punish")
+            self.weight = [n.name for n in spec.numbers].index("weight of a sanction")
+
+    def cost(self, social: Social) -> Float[Array, ""]:
+        """In points."""
+        if not self.known:
+            return jnp.float32(0)
+        times = jnp.sum(social.ties[:, self.tie] == self.code)
+        return times * social.numbers[self.weight].astype(jnp.float32) / CENTS
 
 
 def _script(name: str, society: Society) -> Script:
@@ -170,4 +209,4 @@ def _script(name: str, society: Society) -> Script:
     return made
 
 
-LAW_SCRIPTS = {"lawful": Lawful, "opportunist": Opportunist}
+LAW_SCRIPTS = {"lawful": Lawful, "opportunist": Opportunist, "deterrable": Deterrable}

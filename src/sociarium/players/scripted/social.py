@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
 from sociarium.charters.article import NONE
@@ -24,7 +25,8 @@ class SocialPolicy(ByArguments, abc.ABC):
     """The base: knows where a society's actions and codes are, and remembers nothing."""
 
     def __init__(self, society: Society) -> None:
-        self.society, self.actions = society, society.charter.actions
+        self.society = society
+        self.actions = (*society.charter.actions, *society.charter.beside)
         spec = society.view_spec.social
         assert spec is not None
         self.ties = [plane.name for plane in spec.ties]
@@ -209,7 +211,7 @@ class Punisher(SocialPolicy):
     def act(
         self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
     ) -> tuple[Int[Array, ""], Any]:
-        """The worst, now and then."""
+        """The worst, now and then; by lot, where several are as bad."""
         if self.told:
             guilt = (self.BAD - self.tie(view, "reputation")).astype(jnp.float32)
         else:
@@ -218,8 +220,9 @@ class Punisher(SocialPolicy):
             memory = Witness(memory.glimpse, repute)
             guilt = self.judge.guilt(repute)[1:]  # the first is nobody
         guilt = jnp.where(legal[jnp.asarray(self.punish)], guilt, 0.0)
-        due = random.randint_from_bits(random.bits(key), jnp.int32(self.every)) == 0
-        worst = jnp.asarray(self.punish)[jnp.argmax(guilt)]
+        when, whom = random.bits(key, 2)
+        due = random.randint_from_bits(when, jnp.int32(self.every)) == 0
+        worst = jnp.asarray(self.punish)[paths.one_of(guilt == guilt.max(), whom)]
         return jnp.where(due & (guilt.max() > 0), worst, NONE).astype(jnp.int32), memory
 
     def carried(self, view: View, deed: Int[Array, ""], memory: Any) -> Any:
@@ -227,6 +230,35 @@ class Punisher(SocialPolicy):
         if self.told:
             return memory
         return Witness(Glimpse(self.judge.sight.ground(view), deed), memory.repute)
+
+
+class Enforcer(SocialPolicy):
+    """Punishes whoever took most in the last round, if that was more than its share.
+
+    It reads the world's ledger, and of those who took as much it takes the lowest seat.
+    """
+
+    def __init__(self, society: Society, share: float = 1.0) -> None:
+        super().__init__(society)
+        self.punish, names = list(self.doing("punish").values()), society.view_spec.shared
+        ledger = [f"seat {seat} got" for seat in range(society.players)]
+        places = {spec.name: number for number, spec in enumerate(names)}
+        if not set(ledger) <= places.keys():
+            raise BadArgument(
+                "enforcer needs a world with a ledger of what each seat got, as in commons; "
+                f"{society.world.id or 'this one'} shows {', '.join(places) or 'no numbers to all'}"
+            )
+        self.ledger = np.array([places[name] for name in ledger])
+        self.share = share / names[self.ledger[0]].unit
+
+    def act(
+        self, key: Key[Array, ""], view: View, legal: Bool[Array, " actions"], memory: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """The largest taker but itself."""
+        punish = jnp.asarray(self.punish)
+        took = jnp.where(legal[punish], view.shared[self.ledger].astype(jnp.float32), 0.0)
+        guilty = took.max() > self.share
+        return jnp.where(guilty, punish[jnp.argmax(took)], NONE).astype(jnp.int32), memory
 
 
 class Party(SocialPolicy):
@@ -276,6 +308,7 @@ SOCIAL_POLICIES = {
     "negotiator": Negotiator,
     "voter": Voter,
     "punisher": Punisher,
+    "enforcer": Enforcer,
     "party": Party,
     "random": Random,
 }
