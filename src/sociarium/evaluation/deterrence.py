@@ -89,11 +89,11 @@ def deterrence(
     on_progress: OnProgress = silent,
 ) -> Deterrence:
     """Plays every mixture under a law, and finds the fines; `law` is a clause with a fine of 1."""
-    if catalogue.find(world).kind != "dilemma" or "+" in world:
+    if catalogue.find(world).kind != "dilemma":
         dilemmas = ", ".join(e.family for e in catalogue.worlds() if e.kind == "dilemma")
         raise BadArgument(
-            "fines that deter are found between cooperators and defectors, in a dilemma without a "
-            f"charter: {dilemmas}; given {world}. The law is given by --law"
+            "fines that deter are found between cooperators and defectors, in a dilemma: "
+            f"{dilemmas}; given {world}"
         )
     article = f"law?clauses={quote(law, safe=PLAIN)}" if law else law_of(world)
     env: Any = catalogue.make(world, charter=article)
