@@ -5,6 +5,7 @@ import contextlib
 import io
 import logging
 import sys
+import time
 from unittest import mock
 
 import pytest
@@ -169,9 +170,11 @@ def by_keys(keys, env=VILLAGE, seats="human idle idle", clock="lockstep", **term
         for key in keys:
             while not screen.ready:
                 await asyncio.sleep(0.001)
-            step = screen.asked_at
+            step, late = screen.asked_at, time.monotonic() + 5
             pipe.send_text(key)
             await asyncio.sleep(0.08 if key == ESCAPE else 0.02)
+            while not (polled or screen.ready or screen.left) and time.monotonic() < late:
+                await asyncio.sleep(0.001)
             while polled and screen.asked_at < step + 2 and not screen.left:
                 await asyncio.sleep(0.002)
             pages.append(text(screen))

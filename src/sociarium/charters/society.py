@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.charters.article import Article, Circumstances, Proceedings
@@ -86,11 +87,9 @@ class Society(Environment[SocietyState, SocietyParams]):
         identity = (*self.seat_planes, *(PlaneSpec(own.name, ("none", *own.told)) for own in named))
         planes = world.view_spec.planes
         self._hidden = world.view_spec.with_role("seat") if self.charter.anonymous else ()
-        self._by_seat = [
-            (number, spec.low)
-            for number, spec in enumerate(world.view_spec.shared)
-            if spec.seat is not None and self.charter.anonymous
-        ]
+        shared = world.view_spec.shared
+        self._by_seat = np.array([spec.seat is not None for spec in shared], bool)
+        self._nothing = np.array([spec.low for spec in shared], np.int16)
         self.view_spec = dataclasses.replace(
             world.view_spec,
             planes=tuple(
@@ -212,8 +211,8 @@ class Society(Environment[SocietyState, SocietyParams]):
         for plane in self._hidden:
             cells = cells.at[:, plane].min(1)
         shared = view.shared
-        for number, low in self._by_seat:
-            shared = shared.at[:, number].set(low)
+        if self.charter.anonymous and self._by_seat.any():
+            shared = jnp.where(self._by_seat[None], self._nothing[None], shared)
         told = self.charter.tell(state.social, now, params.charter)
         whose = self.charter.shows(state.social, now, params.charter)
         myself = now.whom == jnp.arange(self.players)[:, None]

@@ -94,14 +94,20 @@ class Transition(eqx.Module):
 
 
 def bare_transition(
-    reward: Float[Array, " players"], truncated: Bool[Array, ""], events: Events
+    reward: Float[Array, " players"],
+    truncated: Bool[Array, ""],
+    events: Events,
+    terminated: Bool[Array, ""] | None = None,
 ) -> Transition:
-    """The transition of a bare world, which keeps what it pays and ends only by time-out."""
+    """The transition of a bare world, which keeps what it pays.
+
+    It ends only by time-out, unless it is told when it is `terminated`.
+    """
     return Transition(
         reward=reward,
         raw=reward,
         distributed=reward,
-        terminated=jnp.bool_(False),
+        terminated=jnp.bool_(False) if terminated is None else terminated,
         truncated=truncated,
         events=events,
     )

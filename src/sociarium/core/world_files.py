@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,18 @@ from sociarium.core.errors import CannotRead
 WORLD_FILES = (".toml", ".json")  # how their names end
 MOST_BYTES = 1 << 18
 MOST_DOTS = 500  # in a line: the time to read a key grows with the square of its parts
+
+
+def packaged(package: str, folder: str) -> tuple[str, ...]:
+    """The names of the tables in TOML that come with a package, in one of its folders."""
+    files = (resources.files(package) / folder).iterdir()
+    names = (file.name for file in files if file.name.endswith(".toml"))
+    return tuple(sorted(name.removesuffix(".toml") for name in names))
+
+
+def read_packaged(package: str, folder: str, name: str) -> dict[str, Any]:
+    """One of these tables."""
+    return tomllib.loads((resources.files(package) / folder / f"{name}.toml").read_text("utf-8"))
 
 
 def read_world_file(path: str | Path) -> dict[str, Any]:

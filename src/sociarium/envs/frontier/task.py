@@ -18,10 +18,8 @@ them; whatever has no capacity is unlimited, whatever has no preference is worth
 """
 
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +28,7 @@ from pydantic import ConfigDict, PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from sociarium.core.errors import SociariumError, UnknownName
-from sociarium.core.world_files import WORLD_FILES, read_world_file
+from sociarium.core.world_files import WORLD_FILES, packaged, read_packaged, read_world_file
 from sociarium.mechanics.recipes import MOST_KINDS
 
 UNLIMITED = 32767  # more than anybody can carry
@@ -240,12 +238,11 @@ def task(source: str | Path | Mapping[str, Any], name: str = "") -> Task:
 
 def built_in() -> tuple[str, ...]:
     """The names of the tasks that come with the package."""
-    folder = resources.files(FOLDER) / "tasks"
-    return tuple(sorted(file.name[: -len(".toml")] for file in folder.iterdir()))
+    return packaged(FOLDER, "tasks")
 
 
 def _read_built_in(name: str) -> Mapping[str, Any]:
-    return tomllib.loads((resources.files(FOLDER) / "tasks" / f"{name}.toml").read_text())
+    return read_packaged(FOLDER, "tasks", name)
 
 
 def players_and_summary(path: str) -> tuple[int, str]:

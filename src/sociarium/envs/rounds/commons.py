@@ -230,7 +230,7 @@ class Commons(Environment[State, Params]):
         alive = state.alive & (left >= params.least.astype(jnp.uint32) * self.unit)
         stock = jnp.where(alive, self.regrown(left, params), left)
         clock, share = state.clock + 1, self.fair_share(params)
-        transition = bare_transition(
+        return State(clock, stock, alive, got), bare_transition(
             got,
             truncated=clock >= params.horizon,  # R5
             events={
@@ -239,11 +239,8 @@ class Commons(Environment[State, Params]):
                 "spared": event(asked <= share),
                 "collapsed": event((state.alive & ~alive)[None]),
             },
+            terminated=~random.chance(key, params.continues) if self.end == DRAWN else None,
         )
-        if self.end == DRAWN:
-            ends = ~random.chance(key, params.continues)
-            transition = eqx.tree_at(lambda t: t.terminated, transition, ends)
-        return State(clock, stock, alive, got), transition
 
     def divided(
         self, stock: UInt32[Array, ""], asked: Int[Array, " players"]

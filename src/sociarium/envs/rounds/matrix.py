@@ -10,10 +10,8 @@ Rules
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +30,7 @@ from sociarium.core.params import replace_parameters
 from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, ViewSpec
-from sociarium.core.world_files import WORLD_FILES, read_world_file
+from sociarium.core.world_files import WORLD_FILES, packaged, read_packaged, read_world_file
 from sociarium.envs.rounds import table_top
 from sociarium.envs.rounds.table_top import DRAWN, ENDS, FRAMINGS, KNOWN, MOST_ROUNDS, WEIGHTED
 
@@ -68,15 +66,13 @@ class Game:
 
 def built_in() -> tuple[str, ...]:
     """The names of the games that come with the package."""
-    folder = resources.files(FOLDER) / "games"
-    return tuple(sorted(file.name[: -len(".toml")] for file in folder.iterdir()))
+    return packaged(FOLDER, "games")
 
 
 def read_game(source: str) -> Game:
     """A built-in game by its name, or one that a file describes."""
     if source in built_in():
-        text = (resources.files(FOLDER) / "games" / f"{source}.toml").read_text()
-        return _checked(source, tomllib.loads(text))
+        return _checked(source, read_packaged(FOLDER, "games", source))
     if not source.endswith(WORLD_FILES):
         raise UnknownName("game", source, built_in(), "Or give a file that ends in .toml or .json.")
     return _checked(Path(source).stem, read_world_file(source))
@@ -300,15 +296,13 @@ class Matrix(Environment[State, Params]):
         paid = table[tuple(moves[seat] for seat in range(self.players))]  # R1
         clock = state.clock + 1
         after = State(clock, jnp.concatenate([moves[None] + 1, state.moved[:-1]]))
-        transition = bare_transition(
+        goes_on = random.bernoulli_from_bits(words[-1], random.threshold(params.continues))
+        return after, bare_transition(
             paid * self.weight(state.clock, params),
             truncated=clock >= params.horizon,  # R5
             events={spec.name: event(moves == n) for n, spec in enumerate(self.event_specs)},
+            terminated=~goes_on if self.end == DRAWN else None,
         )
-        if self.end == DRAWN:
-            goes_on = random.bernoulli_from_bits(words[-1], random.threshold(params.continues))
-            transition = eqx.tree_at(lambda t: t.terminated, transition, ~goes_on)
-        return after, transition
 
     def drawn(self, actions: Int[Array, " players"], words: Array) -> Int[Array, " players"]:
         """Everybody's move; mixed ones by lot (R2, R3)."""
