@@ -1,8 +1,9 @@
 """Which scripts fake models play, and how far apart their levels are.
 
-`python benchmarks/fake_levels.py table` measures every script of every world over 30 seeds in self
-play and stores which is best (the highest points a player, of those that the world pays) and which
-is greedy (the self-interested one: `defector`, or `gatherer`). `... levels` plays matches of fake
+`python benchmarks/fake_levels.py table` measures every script of every world (or of some) over 30
+seeds in self play and stores which is best (the highest points a player, of those that the world
+pays; of equal ones the one that repays) and which is greedy (the self-interested one: `defector`,
+`gatherer` or `greedy`; in Overcooked the lazy one). `... levels` plays matches of fake
 models, through everything that a real model goes through, and stores paired differences, which
 `... show` prints.
 """
@@ -39,9 +40,15 @@ WORLDS = (
     "pd_arena",
     "frontier_easy",
     "contract_easy",
+    "overcooked",
+    "cuisine",
+    "matrix?rounds=15",
+    "commons",
 )
 SEEDS, STEPS = 30, 100
-GREEDY = ("defector", "gatherer")
+LENGTHS = {"overcooked": 200, "cuisine": 60, "matrix?rounds=15": 15, "commons": 60}
+GREEDY = ("defector", "gatherer", "lazy", "greedy")
+REPAYS = ("script:conditional", "script:tit_for_tat")
 
 
 def per_capita(env, seat, steps):
@@ -51,20 +58,20 @@ def per_capita(env, seat, steps):
     return np.asarray(played.raw).mean(axis=1)
 
 
-def measure_table(steps):
-    """Every script of every world in self play, and who is greedy and who is best."""
-    found = {}
-    for world in WORLDS:
+def measure_table(worlds, steps):
+    """Every script of these worlds in self play, and who is greedy and who is best."""
+    found = json.loads(TABLE.read_text())["worlds"] if TABLE.exists() else {}
+    for world in worlds:
         env, began = sociarium.make(world), time.monotonic()
         social = "?social=signer" if "+" in env.id or world == "contract_easy" else ""
         scores = {}
         for name in ("random", *roster.scripts(env)):
             seat = "random?legal=1" if name == "random" else f"script:{name}{social}"
-            scores[seat] = over_episodes(per_capita(env, seat, steps))
+            scores[seat] = over_episodes(per_capita(env, seat, LENGTHS.get(world, steps)))
         scripts = {seat: score for seat, score in scores.items() if seat.startswith("script:")}
-        best = max(scripts, key=lambda seat: scripts[seat].mean)
+        best = max(scripts, key=lambda seat: (scripts[seat].mean, seat in REPAYS))
         greedy = next(seat for seat in scripts if seat.partition("?")[0][7:] in GREEDY)
-        found[env.id] = {
+        found[env.id.partition("?")[0]] = {
             "greedy": greedy,
             "best": best,
             "per_capita": {s: [e.mean, e.low, e.high] for s, e in scores.items()},
@@ -124,7 +131,7 @@ def main():
     if given.what == "show":
         show()
     elif given.what == "table":
-        measure_table(given.steps)
+        measure_table(given.worlds, given.steps)
     else:
         measure_levels(given.worlds, given.steps)
 

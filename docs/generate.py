@@ -48,6 +48,7 @@ from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.law_maps import MEASURES, LawMap
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
+from sociarium.evaluation.tournaments import told_profile
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
@@ -493,6 +494,8 @@ def filled(text: str) -> str:
         "punishers": punishers,
         "laws": laws_by_fine,
         "in_force": clauses_in_force,
+        "mechanisms": mechanisms,
+        "strangers": told_apart,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -502,6 +505,69 @@ def filled(text: str) -> str:
 
     pattern = r"<!-- table: (?P<name>[\w:-]+) -->.*?<!-- end -->"
     return re.sub(pattern, fill, text, flags=re.S)
+
+
+def mechanisms() -> list[str]:
+    """What populations of scripts come to under each mechanism."""
+    report = json.loads((DOCS / "results" / "mechanisms" / "report.json").read_text())
+    lines = [
+        "| arm | random play | best kind over all line-ups | population in the end | who that is | "
+        "best responses lead to |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in report["tournaments"]:
+        kinds = {row["kind"]: row for row in one["kinds"]}
+        best = max(kinds.values(), key=lambda row: row["mean"]["mean"])
+        who = ", ".join(
+            f"{name} {Estimate(**row['share'])}"
+            for name, row in kinds.items()
+            if row["share"]["mean"] >= 0.01
+        )
+        ends = sorted(one["best_responses"], key=lambda end: -end["share"])
+        led = "; ".join(
+            f"{told_profile(end['profile'])} {end['share']:.0%}"
+            for end in ends
+            if end["share"] >= 0.05
+        )
+        cells = [
+            one["arm"],
+            str(Estimate(**kinds["random?legal=1"]["mean"])),
+            f"{best['kind']} {Estimate(**best['mean'])}",
+            str(Estimate(**one["population"])),
+            who,
+            led,
+        ]
+        lines.append("| " + " | ".join(cell.replace("script:", "") for cell in cells) + " |")
+    seeds = {one["seeds"] for one in report["tournaments"]}
+    lines += ["", f"n = {', '.join(map(str, sorted(seeds)))} seeds for each line-up; stored in"]
+    return [*lines[:-1], f"{lines[-1]} `docs/results/mechanisms/report.json`."]
+
+
+def told_apart() -> list[str]:
+    """Where three levels of fake players are told apart."""
+    report = json.loads((DOCS / "results" / "strangers" / "report.json").read_text())
+    level = lambda name: name.removeprefix("fake?level=")  # noqa: E731
+    by_arm: dict[str, list[dict[str, Any]]] = {}
+    for pair in report["pairs"]:
+        by_arm.setdefault(pair["arm"], []).append(pair)
+    heads = [f"{level(p['first'])} less {level(p['second'])}" for p in next(iter(by_arm.values()))]
+    lines = [f"| scenario | {' | '.join(heads)} | told apart |", "|---" * (2 + len(heads)) + "|"]
+    for arm, pairs in by_arm.items():
+        told = [str(Estimate(**pair["difference"])) for pair in pairs]
+        lines.append(f"| {arm} | {' | '.join(told)} | {sum(p['apart'] for p in pairs)} of 3 |")
+    each = [
+        f"{head} in {sum(pairs[n]['apart'] for pairs in by_arm.values())} "
+        f"({sum(pairs[n]['apart'] and pairs[n]['adjusted'] <= 0.05 for pairs in by_arm.values())})"
+        for n, head in enumerate(heads)
+    ]
+    every = sum(all(pair["apart"] for pair in pairs) for pairs in by_arm.values())
+    seeds = {pair["seeds"] for pairs in by_arm.values() for pair in pairs}
+    lines += [
+        "",
+        f"Of {len(by_arm)} scenarios, told apart (after Holm over all rows and pairs): "
+        f"{', '.join(each)}; all three in {every}. n = {', '.join(map(str, sorted(seeds)))} seeds.",
+    ]
+    return lines
 
 
 def orders_met() -> list[str]:

@@ -21,6 +21,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.evaluation.cards import markdown
 from sociarium.evaluation.contract_study import ARMS
 from sociarium.evaluation.schelling import AGREEMENTS
+from sociarium.players.minds.fake_model import FakeModel
 from sociarium.views.progress import progress
 from tests.evaluation.test_schelling import saved_policies
 from tests.toys.takers import ENTRY, LISTED
@@ -70,6 +71,31 @@ def test_schelling_wants_what_it_can_do(tmp_path: Path):
         Schelling("coins", out=tmp_path / "x.pdf").run()
     with pytest.raises(UnknownName, match="coins"):
         Schelling("coinz").run()
+
+
+def test_schelling_of_a_model_goes_on_in_its_folder(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    Schelling("matrix", model="fake", episodes=2, json=True).run()
+    row = last_json(capsys)
+    assert row["cooperators"] == "llm:fake?goal=cooperate"
+    assert row["defectors"] == "llm:fake?goal=defect"
+    assert (row["r_c"], row["r_d"]) == ([0, 2], [1, 3])  # the payoffs of the prisoner's dilemma
+    folder = tmp_path / "runs" / "schelling-matrix-fake"
+    assert len(list((folder / "units").iterdir())) == 3 * 2
+    monkeypatch.setattr(FakeModel, "complete", None)  # nobody is asked again
+    Schelling("matrix", model="fake", episodes=2, json=True, runs=folder).run()
+    assert last_json(capsys) == row
+
+
+def test_schelling_refuses_a_model_beside_other_players(tmp_path: Path):
+    with pytest.raises(BadArgument, match="leave out --cooperators"):
+        Schelling("coins", model="fake", defectors="idle").run()
+    with pytest.raises(BadArgument, match="--seed"):
+        Schelling("coins", model="fake", seed=1).run()
+    with pytest.raises(BadArgument, match="say also --model"):
+        Schelling("coins", runs=tmp_path).run()
+    with pytest.raises(BadArgument, match="steps"):
+        Schelling("coins", steps=0).run()
 
 
 def test_all_means_every_dilemma():

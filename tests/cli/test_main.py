@@ -33,7 +33,7 @@ def test_help_is_grouped_quick_and_uses_words_people_search_for(monkeypatch, cap
     ("word", "meant"),
     [
         ("wach", "watch"),
-        ("evaluate", "measure"),
+        ("evaluete", "evaluate"),
         ("trian", "train"),
         ("atlas", "institution-study"),
     ],

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from sociarium import catalogue
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.mixtures import mixtures, play, seat_string
+from sociarium.evaluation.prompted_schelling import play_mixtures, prompted_seats
 from sociarium.evaluation.schelling import (
     AGREEMENTS,
     CONDITIONS,
@@ -201,3 +203,28 @@ def test_a_diagram_needs_two_kinds_and_two_players():
         two_kinds(Meadow(players=2), "idle*2", "random")
     with pytest.raises(BadArgument, match="at least 2"):
         two_kinds(Meadow(players=1), "idle", "random")
+
+
+# Models that are told to cooperate and to defect.
+
+
+def test_a_model_is_prompted_to_cooperate_and_to_defect():
+    seats = "llm:mine?mind=cot&goal=cooperate", "llm:mine?mind=cot&goal=defect"
+    assert prompted_seats("mine?mind=cot") == seats
+    for wrong in ("script:cooperator", "random"):
+        with pytest.raises(BadArgument, match="alias of a language model"):
+            prompted_seats(wrong)
+    with pytest.raises(BadArgument, match="every name stands once"):
+        prompted_seats("mine?goal=defect")
+
+
+def test_prompted_fakes_have_the_diagram_of_their_scripts(tmp_path):
+    world, scripts = "matrix?rounds=3", ("script:cooperator", "script:defector")
+    env = catalogue.make(world)
+    fake = play_mixtures(world, env, *prompted_seats("fake"), tmp_path / "fake", episodes=2)
+    script = play_mixtures(world, env, *scripts, tmp_path / "script", episodes=2)
+    assert fake == script and fake.kind == "Prisoner's Dilemma"
+    alone = [rollout(env, " ".join(scripts), seed=0).raw_returns]
+    alone += [rollout(env, " ".join(scripts[::-1]), seed=1).raw_returns[::-1]]
+    lone, exploiting = np.mean(alone, axis=0)  # beside each other, in seats that turn
+    assert (fake.r_c[0].mean, fake.r_d[1].mean) == (lone, exploiting) and lone != exploiting

@@ -385,28 +385,29 @@ def test_adjusted_p_values_keep_their_order_and_only_rise(p):
 
 
 @pytest.mark.parametrize(
-    ("p", "effect", "direction", "expected"),
+    ("p", "against", "effect", "direction", "expected"),
     [
-        (0.05, UP, "greater", "supported"),
-        (0.01, DOWN, "less", "supported"),
-        (0.01, DOWN, "different", "supported"),
-        (0.01, DOWN, "greater", "contradicted"),  # a two-sided p-value
-        (1.0, DOWN, "greater", "contradicted"),
-        (1.0, UP, "less", "contradicted"),
-        (0.06, UP, "greater", "inconclusive"),
-        (0.9, UNCLEAR, "less", "inconclusive"),
-        (0.9, UP, "different", "inconclusive"),
-        (1.0, NONE, "greater", "inconclusive"),
-        (None, UP, "greater", "not tested"),
-        (float("nan"), UP, "greater", "not tested"),
+        (0.05, 1.0, UP, "greater", "supported"),
+        (0.01, 1.0, DOWN, "less", "supported"),
+        (0.01, 1.0, DOWN, "different", "supported"),
+        (1.0, 0.01, DOWN, "greater", "contradicted"),
+        (1.0, 0.05, UP, "less", "contradicted"),
+        (1.0, 0.2, DOWN, "greater", "inconclusive"),  # an interval alone contradicts nothing
+        (1.0, None, DOWN, "greater", "inconclusive"),
+        (0.06, 1.0, UP, "greater", "inconclusive"),
+        (0.9, 0.1, UNCLEAR, "less", "inconclusive"),
+        (0.9, 0.01, UP, "different", "inconclusive"),
+        (1.0, 1.0, NONE, "greater", "inconclusive"),
+        (None, None, UP, "greater", "not tested"),
+        (float("nan"), 1.0, UP, "greater", "not tested"),
     ],
 )
-def test_verdicts(p, effect, direction, expected):
-    assert verdict(p, effect, direction) == expected
+def test_verdicts(p, against, effect, direction, expected):
+    assert verdict(p, against, effect, direction) == expected
 
 
 def test_a_stricter_alpha_supports_less():
-    assert verdict(0.04, UP, "greater", alpha=0.01) == "inconclusive"
+    assert verdict(0.04, 1.0, UP, "greater", alpha=0.01) == "inconclusive"
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,29 @@ def test_a_party_delegates_to_a_mediator():
     assert played("script:party*2", "coins+mediation").gauges["delegators"][-1] == 2
 
 
+def moves(seats, world):
+    """Who made the cooperative move in each round of a game of two."""
+    return played(seats, world).actions[-3:] == 2
+
+
+def test_a_signatory_cooperates_while_it_is_a_party_and_only_then():
+    game = "matrix?rounds=3+agreements?terms=whoever plays cooperate gets 2"
+    assert moves("script:signatory*2", game).all()
+    assert not moves("script:signatory script:defector", game).any()
+    assert moves("script:signatory script:cooperator", game).tolist() == [[False, True]] * 3
+
+
+def test_a_discriminator_cooperates_while_all_others_have_a_good_name():
+    game = "matrix?rounds=3+law?clauses=whoever plays defect pays 0+reputation?decay=0.5"
+    assert moves("script:discriminator*2", game).all()
+    assert moves("script:discriminator script:cooperator", game).all()
+    assert moves("script:discriminator script:defector", game)[:, 0].tolist() == [
+        True,
+        False,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     ("world", "seat", "message"),
     [
@@ -119,6 +142,8 @@ def test_a_party_delegates_to_a_mediator():
         ("coins+speech", "opportunist", "something to fear"),
         ("coins+speech", "punisher", "in which one can punish"),
         ("coins+speech", "party", "in which one can propose"),
+        ("coins+mediation", "signatory", "a charter with `agreements`"),
+        ("coins+speech", "discriminator", "a charter with `reputation`"),
         ("frontier_easy+sanction", "cooperator?social=punisher", "cooperator"),
         ("frontier_easy+sanction", "gatherer?social=punisher", "reputation"),
     ],

@@ -12,6 +12,7 @@ import sociarium
 from sociarium import catalogue
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import MatchFolder, Terms
+from sociarium.arena.series import Series, SeriesTerms, resume_series
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.percept_view import ViewReader
 from sociarium.players.minds.fake_model import (
@@ -47,6 +48,31 @@ def test_a_fake_model_plays_its_script_bit_for_bit():
     for level in ("greedy", "best"):
         fake = Match(env, f"llm:fake?level={level}", steps=25).run()
         script = Match(env, str(script_of(level, env)), steps=25).run()
+        assert np.array_equal(fake.actions, script.actions)
+
+
+def test_a_fake_model_with_a_goal_plays_the_script_of_that_goal():
+    env = sociarium.make("coins")
+    fakes = Match(env, "llm:fake?goal=cooperate llm:fake?level=best&goal=defect", steps=25).run()
+    scripts = Match(env, "script:cooperator script:defector", steps=25).run()
+    assert np.array_equal(fakes.actions, scripts.actions)
+    assert str(script_of("random", sociarium.make("coins+open"), "defect")) == "script:defector"
+    with pytest.raises(BadArgument, match="play script:cooperator, and this world has none"):
+        script_of("random", Meadow(players=2), "cooperate")
+    with pytest.raises(UnknownName, match="goal"):
+        script_of("random", env, "win")
+
+
+def test_the_script_of_a_fake_model_starts_anew_in_every_trial(tmp_path):
+    env, best = sociarium.make("coins"), "llm:fake?level=best"
+    given = {"rules": SeriesTerms(trials=2), "terms": Terms(steps=8)}
+    whole = Series(env, str(script_of("best", env)), **given).run()
+    left = Series(env, best, out=tmp_path / "run", **given)
+    left.on_progress = lambda played, steps: played == 5 and left.stop()
+    left.run()
+    assert left.match.step == 5 and not left.records
+    kept = resume_series(tmp_path / "run").run()
+    for fake, script in zip(kept, whole, strict=True):
         assert np.array_equal(fake.actions, script.actions)
 
 

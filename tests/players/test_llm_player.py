@@ -18,7 +18,7 @@ from sociarium.language.models.requests import CallError, Completion
 from sociarium.language.models.runtime import ModelRuntime, use_models, use_runtime
 from sociarium.language.models.store import CALLS
 from sociarium.players.minds.llm_player import LlmPlayer
-from sociarium.players.minds.templates import mind_names, mind_template
+from sociarium.players.minds.templates import find_goal, goals, mind_names, mind_template
 from sociarium.views.progress import silent
 from tests.players.attacks import ATTACKS
 from tests.toys.meadow import Meadow
@@ -119,6 +119,29 @@ def test_every_mind_answers_in_every_mode(mind):
     assert mind_template(mind).name in (mind, f"{mind}-1")
 
 
+@pytest.mark.parametrize("goal", goals())
+def test_a_goal_is_a_paragraph_of_the_instructions_and_nothing_else_changes(goal):
+    asked = []
+
+    def model(request):
+        asked.append(request)
+        return chooses(request)
+
+    for options in ("", f"&goal={goal}"):
+        with use_models({"clever": FunctionModel(model)}):
+            Match(VILLAGE, f"llm:clever?skills=no{options} random random", steps=1).run()
+    without, told = ([part for message in one.messages for part in message.parts] for one in asked)
+    assert told == [f"{without[0]}\n\n{find_goal(goal).text}", *without[1:]]
+
+
+def test_a_goal_makes_another_prompt_with_a_hash_of_its_own():
+    plain = mind_template("cot")
+    others = [mind_template("cot", goal) for goal in goals()]
+    assert len({plain.hash, *(one.hash for one in others)}) == len(goals()) + 1
+    assert [one.name for one in others] == [f"cot-1?goal={goal}" for goal in goals()]
+    assert plain.name == "cot-1" and plain == mind_template("cot", "")
+
+
 def test_a_match_is_recorded_and_replayed_byte_for_byte(tmp_path):
     seats = "llm:clever?skills=no&mind=cot llm:plain?skills=no random"
     played(tmp_path / "run", chooses, seats, calls="record")
@@ -131,7 +154,7 @@ def test_a_replay_that_asks_something_else_ends_with_the_difference(tmp_path):
         played(
             tmp_path / "other",
             chooses,
-            SEATS.replace("skills=no", "skills=no&style=ascii"),
+            SEATS.replace("skills=no", "skills=no&goal=defect"),
             calls=f"replay:{tmp_path / 'run'}",
         )
 
@@ -298,6 +321,7 @@ def test_a_seat_that_names_what_is_not_there_says_what_is(tmp_path):
     with use_models(given):
         for seat, wrong in (
             ("llm:clever?mind=genius", "cot"),
+            ("llm:clever?goal=win", "cooperate"),
             ("llm:clever?style=haiku", "sentences"),
             ("llm:clever?temper=hot", "style"),
             ("llm:clever?skills=some", "yes or no"),

@@ -11,6 +11,7 @@ from sociarium.core.conformance import same
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.random import step_key
 from sociarium.players import roster
+from sociarium.players.lifting import lift
 from sociarium.players.scripted.known import scripts
 from tests.toys.meadow import Meadow
 
@@ -119,3 +120,15 @@ def test_a_script_by_name_plays_as_its_seat_string():
     named = rollout(env, "script:cooperator script:random?legal=1", steps=20)
     given = rollout(env, players, steps=20)
     assert np.array_equal(named.actions, given.actions)
+
+
+def test_a_player_that_is_opened_but_lacks_what_a_whole_one_has_is_refused():
+    class Half:
+        async def open(self, seating):
+            pass
+
+        async def decide(self, percepts, deadline):
+            pass
+
+    with pytest.raises(BadArgument, match="it lacks close, snapshot, restore"):
+        lift(Half())

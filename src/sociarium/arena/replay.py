@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
@@ -30,6 +31,7 @@ from sociarium.core.record import Record, files_beside, found_in, plain_name
 from sociarium.views.progress import OnProgress, silent
 
 AT_ONCE = 50  # steps
+KEPT = 4  # worlds whose programs are remembered
 # What a stranger's file may ask for.
 MOST_PLAYERS, MOST_STEPS, MOST_CELLS, MOST_NUMBER, MOST_DIGITS = 4096, 100_000, 1 << 17, 256, 6
 SENTENCES = ("clauses", "terms", "tables", "text")  # arguments of articles that are said in words
@@ -98,6 +100,23 @@ def _small(name: str, value: str) -> bool:
     return math.prod(max(1, int(size)) for size in sizes) <= MOST_NUMBER
 
 
+@lru_cache(maxsize=KEPT)
+def _program(env: Environment[Any, Any]) -> Callable[..., Any]:
+    """What plays up to AT_ONCE steps of any episode: the states after each, and what is kept."""
+
+    def played(state: Any, actions: Any, where: Any, steps: Any, params: Any) -> Any:
+        key, episode, first = where
+
+        def step(number: Any, state: Any) -> tuple[Any, tuple[Any, StepRecord]]:
+            k_step = step_key(key, episode, first + number)
+            after, kept = step_and_record(env, k_step, state, actions[number], params)
+            return after, (after, kept)
+
+        return scan_steps(step, state, steps, AT_ONCE)
+
+    return jit_soon(played)
+
+
 class Replay:
     """The states of a recorded episode, one after another."""
 
@@ -109,24 +128,14 @@ class Replay:
         if writes and not isinstance(env, Society):
             raise CannotRead(f"the episode writes into a society, which {env.id} is not")
         self.writes = writes
-        self._go = jit_soon(self._steps)
-
-    def _steps(self, state: Any, actions: Any, first: Any, steps: Any) -> Any:
-        """Up to AT_ONCE steps; the states after each and what is kept of them."""
-
-        def step(number: Any, state: Any) -> tuple[Any, tuple[Any, StepRecord]]:
-            key = step_key(self.key, self.kept.page.number, first + number)
-            after, kept = step_and_record(self.env, key, state, actions[number], self.params)
-            return after, (after, kept)
-
-        return scan_steps(step, state, steps, AT_ONCE)
 
     def parts(self) -> Iterator[tuple[Any, StepRecord | None]]:
         """The start, then parts of the episode: states and what is kept of each step."""
         reset = compiled(self.env, "reset")
         state = reset(jax.random.fold_in(self.key, self.kept.page.number), self.params)
         yield jax.tree.map(lambda x: np.asarray(x)[None], state), None
-        total = len(self.kept)
+        total, steps = len(self.kept), _program(self.env)
+        number = jnp.int32(self.kept.page.number)
         stops = sorted({patch.step for patch in self.writes} | {total})
         now = 0
         while now < total:
@@ -134,7 +143,8 @@ class Replay:
             size = min(AT_ONCE, min(stop for stop in stops if stop > now) - now)
             actions = np.zeros((AT_ONCE, self.env.players), np.int32)
             actions[:size] = self.kept.actions[now : now + size]
-            state, film = self._go(state, actions, jnp.int32(now), jnp.int32(size))
+            where = (self.key, number, jnp.int32(now))
+            state, film = steps(state, actions, where, jnp.int32(size), self.params)
             states, kept = jax.tree.map(lambda x, n=size: np.asarray(x)[:n], film)
             yield states, kept
             now += size

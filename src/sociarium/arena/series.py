@@ -65,14 +65,18 @@ class Series:
         terms: Terms | None = None,
         out: Path | None = None,
         world: str = "",
+        params: Any = None,
         on_progress: OnProgress = silent,
         **more: Any,
     ) -> None:
-        """`more` goes to every match, such as `names`; `world` is what it is called on disk."""
+        """`more` goes to every match, such as `names`; `world` is what it is called on disk.
+
+        `params` are the world's own unless given; hidden numbers are drawn in any case.
+        """
         self.rules, self.seats, self.seed, self.out = rules, seats, seed, out
         self.terms, self.on_progress, self.more = terms or Terms(), on_progress, more
         self.world = world or env.id or type(env).__name__
-        self.params, self.hidden = env.params(), {}
+        self.params, self.hidden = env.params() if params is None else params, {}
         if rules.reveal or env.has(Hidden):
             self.params, self.hidden = draw_hidden(env, self.params, seed, rules.split)
         self.env = reveal(env) if rules.reveal else env
@@ -251,12 +255,13 @@ def resume_series(
     env: Environment[Any, Any] | None = None,
     seats: Seats | None = None,
     elsewhere: Mapping[int, str] | None = None,
+    params: Any = None,
     on_progress: OnProgress = silent,
 ) -> Series:
     """The series of a folder, where it was left.
 
-    A world that is not in the catalogue, and players that no seat string names, must be given;
-    `elsewhere` tells where the players of some seats are now.
+    A world that is not in the catalogue, players that no seat string names, and parameters other
+    than the world's own must be given; `elsewhere` tells where the players of some seats are now.
     """
     config = read_manifest(folder).get("config")
     if not isinstance(config, dict) or "trials" not in config:
@@ -270,7 +275,7 @@ def resume_series(
     except (KeyError, TypeError, ValueError) as error:
         raise CannotRead(f"{folder} lacks terms of a series ({error})") from error
     made = catalogue.make(world, players=players) if env is None else env
-    more = {"seed": seed, "terms": terms, "out": folder, "world": world}
+    more = {"seed": seed, "terms": terms, "out": folder, "world": world, "params": params}
     series = Series(made, seated, rules, on_progress=on_progress, **more)
     series.resume(trusted, elsewhere)
     return series

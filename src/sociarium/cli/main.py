@@ -31,6 +31,10 @@ GROUPS = {
     },
     "Measure": {
         "measure": Command("Measure", "evaluate a line-up: welfare, equality (Gini), cooperation"),
+        "evaluate": Command("Evaluate", "run a suite of experiments with players of your own"),
+        "pack": Command("PackCommand", "a finished suite as one sealed file, for others to check"),
+        "verify": Command("VerifyCommand", "is a pack true: seals, replays and findings, offline"),
+        "compare": Command("CompareCommand", "two reports of a suite, cell by cell and in pairs"),
         "crossplay": Command("Crossplay", "everybody with everybody: a heatmap over partners"),
         "schelling": Command("Schelling", "a Schelling diagram: is it a social dilemma?"),
         "card": Command("CardCommand", "a world's baselines: random play and the best scripts"),
@@ -119,8 +123,8 @@ def unknown(word: str) -> str:
 
 
 ELSEWHERE = {  # what people look for, and what it is called here
-    "evaluate": "measure",
-    "eval": "measure",
+    "eval": "evaluate",
+    "suite": "evaluate",
     "render": "watch",
     "prompt": "words",
     "observe": "words",

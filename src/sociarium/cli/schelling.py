@@ -1,6 +1,7 @@
 """`sociarium schelling NAME`."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from rich.table import Table
 import sociarium
 from sociarium.catalogue import Entry, find, full_name, short_name, worlds
 from sociarium.charters.society import Society
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, at_least
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
+from sociarium.evaluation.prompted_schelling import play_mixtures, prompted_seats
 from sociarium.evaluation.schelling import (
     AGREEMENTS,
     CONDITIONS,
@@ -23,8 +26,10 @@ from sociarium.evaluation.schelling import (
     before_and_after,
     shared_seeds,
 )
+from sociarium.language.models.config import find_models
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.players import roster
-from sociarium.views.progress import progress
+from sociarium.views.progress import OnProgress, progress
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,20 @@ class Schelling:
 
     Plays every mixture of cooperators and defectors, seats drawn by lot, and compares what each
     earns with every number of cooperating co-players. In a society that is what its charter leaves.
+    With --model both are one language model, told to cooperate or to defect; what is played is kept
+    in --runs, so that the same command goes on where it was stopped or killed.
     """
 
     world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world that has scripted cooperators and defectors
     cooperators: str = COOPERATOR  # a seat, as script:cooperator or policy:RUN (all its seeds)
     defectors: str = DEFECTOR  # a seat of another kind
+    model: str = ""  # an alias of models.toml, or fake, instead of both
+    models: Path | None = None  # models.toml; else that of this folder, then the user's own
+    runs: Path | None = None  # folder of what a model plays; by default runs/schelling-WORLD-ALIAS
     episodes: int = 30  # for each mixture, and each training seed
     seed: int = 0
+    steps: int | None = None  # of each episode, at most; otherwise the world's own
     players: int | None = None  # how many, instead of the default
     out: Path | None = None  # write the diagram to x.svg or x.png; with --all a folder
     json: bool = False  # one JSON object a line instead of tables
@@ -48,22 +59,15 @@ class Schelling:
     def run(self) -> None:
         """Plays, prints and draws one world after the other."""
         names = chosen(self.world, self.all)
-        if self.episodes < 1:
-            raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
+        at_least("episodes", self.episodes)
+        at_least("steps", self.steps)
+        seats = self._seats()
         if self.out is not None:
             plots.checked(self._path(names[0]))
         for name in names:
             entry, env = find(name), sociarium.make(name, players=self.players)
             with progress(f"{env.id}, {env.players} players") as on_progress:
-                raw, left = before_and_after(
-                    env,
-                    self.cooperators,
-                    self.defectors,
-                    episodes=self.episodes,
-                    seed=self.seed,
-                    on_progress=on_progress,
-                )
-            diagram = left if isinstance(env, Society) else raw
+                diagram = self._played(name, env, seats, on_progress)
             if self.out is not None:
                 self._draw(entry, env.id, env.sheet.title, diagram)
             if self.json:
@@ -71,13 +75,52 @@ class Schelling:
             else:
                 _show(entry, env.id, diagram)
 
+    def _seats(self) -> tuple[str, str]:
+        """The cooperators and the defectors."""
+        if not self.model:
+            if self.runs is not None or self.models is not None:
+                raise BadArgument("--runs and --models are for a language model; say also --model")
+            return self.cooperators, self.defectors
+        if (self.cooperators, self.defectors) != (COOPERATOR, DEFECTOR):
+            raise BadArgument(
+                "--model is told to cooperate and to defect; leave out --cooperators and "
+                "--defectors, or --model"
+            )
+        if self.seed:
+            raise BadArgument("episodes of a model have the seeds 0, 1, ...; leave out --seed")
+        return prompted_seats(self.model)
+
+    def _played(
+        self,
+        name: str,
+        env: Environment[Any, Any],
+        seats: tuple[str, str],
+        on_progress: OnProgress,
+    ) -> Diagram:
+        given: dict[str, Any] = {"episodes": self.episodes, "steps": self.steps}
+        given["on_progress"] = on_progress
+        if not self.model:
+            raw, left = before_and_after(env, *seats, seed=self.seed, **given)
+            return left if isinstance(env, Society) else raw
+        with use_runtime(ModelRuntime(find_models(self.models))):
+            return play_mixtures(name, env, *seats, self._folder(name), **given)
+
+    def _folder(self, name: str) -> Path:
+        """Where what a model plays in a world is kept."""
+        plain = re.sub(r"[^\w.-]+", "-", f"schelling-{short_name(name)}-{self.model}")
+        if self.runs is None:
+            return Path("runs") / plain
+        return self.runs / plain if self.all else self.runs
+
     def _row(self, entry: Entry, name: str, diagram: Diagram) -> dict[str, Any]:
+        cooperators, defectors = self._seats()
         return {
             "env": name,
             "players": diagram.players,
-            "cooperators": self.cooperators,
-            "defectors": self.defectors,
+            "cooperators": cooperators,
+            "defectors": defectors,
             "episodes": self.episodes,
+            "steps": self.steps,
             "seed": self.seed,
             **diagram.as_dict(),
             "training_seeds": self._training_seeds(),
@@ -86,7 +129,8 @@ class Schelling:
         }
 
     def _training_seeds(self) -> tuple[int, ...]:
-        return shared_seeds(roster.chair(self.cooperators), roster.chair(self.defectors))
+        cooperators, defectors = self._seats()
+        return shared_seeds(roster.chair(cooperators), roster.chair(defectors))
 
     def _path(self, name: str) -> Path:
         assert self.out is not None
@@ -94,7 +138,7 @@ class Schelling:
 
     def _draw(self, entry: Entry, name: str, title: str, diagram: Diagram) -> None:
         footnote = (
-            f"{self.cooperators} and {self.defectors}; {self.episodes} episodes a mixture, "
+            f"{' and '.join(self._seats())}; {self.episodes} episodes a mixture, "
             "95% bootstrap intervals."
         )
         if seeds := self._training_seeds():

@@ -161,10 +161,12 @@ class Anonymous(Facet):
 class Bounds(Facet):
     """What all players together can earn at most in an episode, by name.
 
-    `of` is given the parameters and the seed of an episode.
+    `of` is given the parameters and the seed of an episode. Where what is left in the end counts
+    too, a gauge tells how much is `left`.
     """
 
     of: Callable[[Any, int], Mapping[str, Bound]]
+    left: str = ""
 
     def around(self, state: Inner, params: Inner) -> "Bounds":
         """With bounds read from the parameters around."""

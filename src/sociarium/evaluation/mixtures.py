@@ -84,6 +84,7 @@ def play(
     episodes: int,
     seed: int = 0,
     params: Any = None,
+    steps: int | None = None,
     on_progress: OnProgress = silent,
 ) -> Played:
     """Plays every line-up `episodes` times, all in one compiled program.
@@ -96,7 +97,8 @@ def play(
     seating = shuffled(np.repeat(rows, episodes, axis=0), seed)
     spec = find_facet(env, Cooperation)
     counted = (spec.acts, spec.refusals) if spec else ((), ())
-    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(sum(counted, ()), on_progress)
+    batch = Batch(env, kinds, seating, seed=seed, params=params, steps=steps)
+    sums = batch.sums(sum(counted, ()), on_progress)
     shape = (len(lineups), episodes, env.players)
     raw, reward = (np.asarray(x, np.float64).reshape(shape) for x in (sums.raw, sums.reward))
 

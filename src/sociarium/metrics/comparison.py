@@ -227,23 +227,26 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def verdict(
-    p: float | None, effect: Estimate, direction: Direction, alpha: float = ALPHA
+    p: float | None,
+    against: float | None,
+    effect: Estimate,
+    direction: Direction,
+    alpha: float = ALPHA,
 ) -> Verdict:
-    """What a test says of a hypothesis about an effect that is zero if there is none.
+    """What tests say of a hypothesis about an effect that is zero if there is none.
 
-    Supported: the p-value, adjusted if there are several, is at most alpha and the effect has the
-    sign of the hypothesis. Contradicted: the effect's interval lies on the other side of zero. That
-    is a two-sided test at 0.05, not adjusted, since an adjusted one-sided p-value says nothing of
-    the other side. "Different" is never contradicted: that there is no difference is a matter of
-    `equivalence`. Not tested: there is no p-value.
+    `p` is of the hypothesis and `against` of its opposite, both adjusted if there are several.
+    Supported: p is at most alpha and the effect has the sign of the hypothesis. Contradicted: the
+    same of the opposite. "Different" is never contradicted: that there is no difference is a matter
+    of `equivalence`. Not tested: there is no p-value.
     """
     if p is None or np.isnan(p):
         return "not tested"
-    sign = {"greater": effect.mean > 0, "less": effect.mean < 0, "different": effect.mean != 0}
-    if p <= alpha and sign[direction]:
+    above = {"greater": effect.mean, "less": -effect.mean, "different": abs(effect.mean)}[direction]
+    if p <= alpha and above > 0:
         return "supported"
-    against = {"greater": effect.below_zero, "less": effect.above_zero, "different": False}
-    return "contradicted" if against[direction] else "inconclusive"
+    opposed = against is not None and against <= alpha and direction != "different" and above < 0
+    return "contradicted" if opposed else "inconclusive"
 
 
 def _differences(

@@ -11,6 +11,8 @@ from sociarium.core.errors import BadArgument
 from sociarium.core.percept import Percept
 from sociarium.players.protocol import HostPlayer, PurePlayer, SimpleHostPlayer
 
+WHOLE = ("open", "decide", "close", "snapshot", "restore")  # what a host player has
+
 Function = Callable[[Percept], Answer | Awaitable[Answer]]
 
 
@@ -125,6 +127,12 @@ def lift(player: Any) -> HostPlayer:
     """The host player that an object is, or that a function or a simple object is made into."""
     if isinstance(player, HostPlayer):
         return player
+    if callable(getattr(player, "open", None)):
+        missing = [name for name in WHOLE if not callable(getattr(player, name, None))]
+        raise BadArgument(
+            f"{type(player).__name__} has open, so it is asked as a whole host player; it lacks "
+            f"{', '.join(missing)}"
+        )
     if callable(getattr(player, "decide", None)):
         return ObjectPlayer(player)
     if callable(player):

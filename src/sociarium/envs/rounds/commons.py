@@ -189,7 +189,7 @@ class Commons(Environment[State, Params]):
         self.facets = (
             Places(table_top.PLACES, table_top.at_the_table(self.players)),
             Cooperation(meaning, ("spared",), ("overtook",)),
-            Bounds(self._bounds),
+            Bounds(self._bounds, left="stock"),
             Bench(1),
         )
 

@@ -225,7 +225,7 @@ class Matrix(Environment[State, Params]):
                 f"{{actor}} played {move}",
                 causes=("play",),
                 visible="all",
-                does=(f"plays {move}",),
+                does=tuple(dict.fromkeys([f"plays {move}", f"plays A{number}"])),
             )
             for number, move in enumerate(self.moves)
         )

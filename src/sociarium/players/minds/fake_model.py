@@ -1,10 +1,12 @@
 """A model that is none: it plays a script of the world, through all that a real one goes through.
 
 It is given the percept beside the request and answers with a primitive action, so it is asked at
-every step. Results with it check the machinery, and say nothing about language models.
+every step. One that is given a goal plays the script of that goal. Results with it check the
+machinery, and say nothing about language models.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -26,6 +28,7 @@ from sociarium.language.models.runtime import FAKE
 from sociarium.language.tokens import count_tokens
 from sociarium.players import roster
 from sociarium.players.minds.llm_player import LlmPlayer
+from sociarium.players.minds.templates import find_goal
 from sociarium.players.protocol import HostSeating, PurePlayer
 
 Level = Literal["random", "greedy", "best"]
@@ -40,13 +43,20 @@ def level_table() -> Mapping[str, Mapping[str, Any]]:
     return json.loads(file.read_text())["worlds"]
 
 
-def script_of(level: str, env: Environment[Any, Any]) -> roster.Seat:
-    """Which script plays at a level in an environment."""
+def script_of(level: str, env: Environment[Any, Any], goal: str = "") -> roster.Seat:
+    """Which script plays in an environment: that of the goal, if it has one, else of the level."""
     if level not in LEVELS:
         raise UnknownName("level", level, LEVELS)
+    if script := find_goal(goal).script if goal else "":
+        if script not in roster.script_names(env):
+            raise BadArgument(
+                f"fake models with goal={goal} play script:{script}, and "
+                f"{env.id or 'this world'} has none"
+            )
+        return roster.Seat("script", script)
     if level == "random":
         return roster.chair("random?legal=1")
-    world = env.id.partition("+")[0]
+    world = re.split(r"[?+]", env.id)[0]
     known = level_table()
     if world not in known:
         raise BadArgument(
@@ -60,10 +70,14 @@ class FakeModel:
     """Answers for one seat by a script, which remembers what it must."""
 
     def __init__(
-        self, env: Environment[Any, Any], level: str, seat: int, identity: tuple[int, int, int]
+        self,
+        env: Environment[Any, Any],
+        script: roster.Seat,
+        seat: int,
+        identity: tuple[int, int, int],
     ) -> None:
-        self.player: PurePlayer = roster.player(script_of(level, env), env)
-        self._reader = ViewReader(env)
+        self.player: PurePlayer = roster.player(script, env)
+        self.identity, self._reader = identity, ViewReader(env)
         seed, lane, number = identity
         key = jax.random.fold_in(random.key(seed), lane)
         self._who = key, np.int32(number), np.int32(seat)
@@ -140,31 +154,38 @@ def fixed_answer(schema: Mapping[str, Any]) -> Any:
 
 
 class FakePlayer(LlmPlayer):
-    """A fake model in a seat: `llm:fake?level=best`."""
+    """A fake model in a seat: `llm:fake?level=best`, or `llm:fake?goal=cooperate`.
+
+    Its script starts anew in every episode, as scripts do.
+    """
 
     def __init__(
-        self, env: Environment[Any, Any], *, level: str = "random", **options: Any
+        self, env: Environment[Any, Any], *, level: str = "random", goal: str = "", **options: Any
     ) -> None:
-        script_of(level, env)
-        super().__init__(env, FAKE, **options)
-        self.level, self._fake, self._memory = level, None, None
+        self.script = script_of(level, env, goal)
+        super().__init__(env, FAKE, goal=goal, **options)
+        self._fake: FakeModel | None = None
+        self._memory: Any = None  # of the script
+        self._episode: Any = None  # the number of the one that it is of
 
     def _prepare(self, seating: HostSeating) -> None:
         assert self._open is not None
-        self._fake = FakeModel(self.env, self.level, self._seat, seating.identity)
-        if self._memory is not None:
-            self._fake.restore(self._memory)
+        if self._fake is None or self._fake.identity != seating.identity:
+            self._fake = FakeModel(self.env, self.script, self._seat, seating.identity)
+            if self._memory is not None and self._episode in (None, seating.identity[2]):
+                self._fake.restore(self._memory)
         self._open.give(FAKE, self._seat, self._fake)
 
     def snapshot(self) -> Json:
-        """Which decision is next, and what the script remembers."""
-        memory = self._memory if self._fake is None else self._fake.snapshot()
-        return {"decision": self.decision, "script": memory}
+        """Which decision is next, and what the script remembers of which episode."""
+        if self._fake is not None:
+            self._memory, self._episode = self._fake.snapshot(), self._fake.identity[2]
+        return {"decision": self.decision, "script": self._memory, "episode": self._episode}
 
     def restore(self, snapshot: Json) -> None:
         """Goes on from there."""
         super().restore(snapshot)
         if isinstance(snapshot, dict):
-            self._memory = snapshot.get("script")
+            self._memory, self._episode = snapshot.get("script"), snapshot.get("episode")
             if self._fake is not None and self._memory is not None:
                 self._fake.restore(self._memory)

@@ -48,13 +48,14 @@ from sociarium.players.protocol import HostSeating
 T = TypeVar("T")
 ROLE = "act"
 MOST_COUNTED = 256  # texts whose tokens are remembered
-_OPTIONS = ("mind", "style", "menu", "skills", ROLE)
+_OPTIONS = ("mind", "goal", "style", "menu", "skills", ROLE)
 
 
 class LlmPlayer:
     """A model in one seat. What it remembers is which decision is next; the rest is perceived.
 
-    `alias` names a model of the runtime; `skills` whether it may pursue skills, or only act.
+    `alias` names a model of the runtime; `goal` what it is told to aim at; `skills` whether it may
+    pursue skills, or only act.
     """
 
     def __init__(
@@ -63,12 +64,13 @@ class LlmPlayer:
         alias: str,
         *,
         mind: str = "zero_shot",
+        goal: str = "",
         style: str = "sentences",
         menu: str = "legal",
         skills: bool = True,
         runtime: ModelRuntime | None = None,
     ) -> None:
-        self.env, self.template, self.skilled = env, mind_template(mind), skills
+        self.env, self.template, self.skilled = env, mind_template(mind, goal), skills
         self.runtime = runtime or current_runtime()
         self.alias = self.runtime.models.for_role(ROLE, alias)
         self.runtime.check(self.alias)
@@ -288,7 +290,7 @@ def _among(known: Sequence[T], what: str, given: str) -> T:
 def make_llm(
     ref: str, env: Environment[Any, Any], seats: tuple[int, ...], **options: str
 ) -> LlmPlayer:
-    """The model that a seat string means: `llm:ALIAS?mind=cot&style=sentences&act=OTHER`."""
+    """The model that a seat string means: `llm:ALIAS?mind=cot&goal=cooperate&act=OTHER`."""
     from sociarium.players.minds.fake_model import FakePlayer
 
     if len(seats) > 1:

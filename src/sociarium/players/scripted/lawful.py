@@ -1,4 +1,4 @@
-"""Citizens who see the law: they keep it always, or only where breaking it does not pay."""
+"""Citizens who see the law: they keep it always, where breaking it does not pay, or if bound."""
 
 from typing import Any
 
@@ -181,6 +181,53 @@ class Deterrable(Lawful):
         return fear > 0
 
 
+class Signatory(Lawful):
+    """Plays as `keeps` while it is a party to an agreement, else as `breaks`."""
+
+    def _needs(self, society: Society) -> None:
+        self.party = _own_code("signatory", "party", "agreements", society)
+
+    def afraid(self, social: Social, fear: Float[Array, ""]) -> Float[Array, ""]:
+        """Whether it is bound."""
+        return (social.own[self.party] > 0).astype(jnp.float32)
+
+    def yields(self, fine: Float[Array, ""], fear: Float[Array, ""]) -> Bool[Array, ""]:
+        """While it is bound."""
+        return fear > 0
+
+
+class Discriminator(Lawful):
+    """Plays as `keeps` while nobody else has a reputation below `bad` percent, else as `breaks`."""
+
+    def __init__(
+        self,
+        society: Society,
+        bad: int | float = 40.0,
+        keeps: str = "cooperator",
+        breaks: str = "defector",
+    ) -> None:
+        self.bad = bad
+        super().__init__(society, keeps, breaks)
+
+    def _needs(self, society: Society) -> None:
+        _own_code("discriminator", "my reputation", "reputation", society)
+        spec = society.view_spec.social
+        assert spec is not None
+        ties = [plane.name for plane in spec.ties]
+        self.who, self.reputation = ties.index("who"), ties.index("reputation")
+
+    def afraid(self, social: Social, fear: Float[Array, ""]) -> Float[Array, ""]:
+        """By how much the worst of the others falls below what is bad."""
+        told = social.ties[:, self.reputation]  # 0 where there is nobody
+        others = (social.ties[:, self.who] != 1) & (told > 0)
+        lowest = jnp.min(jnp.where(others, told, 100))
+        return jnp.maximum(self.bad - lowest, 0.0).astype(jnp.float32)
+
+    def yields(self, fine: Float[Array, ""], fear: Float[Array, ""]) -> Bool[Array, ""]:
+        """While all others are good."""
+        return fear <= 0
+
+
 class Blows:
     """What punishments have just cost a player, where its society has `sanction`."""
 
@@ -209,4 +256,22 @@ def _script(name: str, society: Society) -> Script:
     return made
 
 
-LAW_SCRIPTS = {"lawful": Lawful, "opportunist": Opportunist, "deterrable": Deterrable}
+def _own_code(script: str, code: str, article: str, society: Society) -> int:
+    """Where the view tells this about oneself; a charter without the article is refused."""
+    spec = society.view_spec.social
+    own = [plane.name for plane in spec.own] if spec is not None else []
+    if code not in own:
+        raise BadArgument(
+            f"{script} needs a charter with `{article}`, as in {society.world.id}+{article}; "
+            f"this one is {society.id or 'another'}"
+        )
+    return own.index(code)
+
+
+LAW_SCRIPTS = {
+    "lawful": Lawful,
+    "opportunist": Opportunist,
+    "deterrable": Deterrable,
+    "signatory": Signatory,
+    "discriminator": Discriminator,
+}

@@ -312,4 +312,8 @@ SOCIAL_POLICIES = {
     "party": Party,
     "random": Random,
 }
-STAND_FOR = {name: ("cooperator", name) for name in ("punisher", "party")}  # script and policy
+STAND_FOR = {  # script and policy
+    "punisher": ("cooperator", "punisher"),
+    "party": ("cooperator", "party"),
+    "signatory": ("signatory", "party"),
+}

@@ -1,0 +1,136 @@
+"""What a suite shows, as tables in the terminal."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+
+from sociarium.evaluation.findings import ArmMetric, Findings, Pair
+from sociarium.evaluation.suite import Metric, Suite
+from sociarium.evaluation.tournaments import told_profile
+
+MOST_COLUMNS = 5  # contestants beside each other; more come one below the other
+
+
+def show(console: Console, suite: Suite, found: Findings) -> None:
+    """Everything that is known: means, tournaments, who is told apart, hypotheses."""
+    cells = found.cells
+    models = tuple(dict.fromkeys(cell.model for cell in cells))
+    if len(models) > MOST_COLUMNS:
+        console.print(_by_contestant(suite, cells))
+    else:
+        for metric in suite.metric:
+            measured = [cell for cell in cells if cell.metric == metric.id]
+            if measured:
+                console.print(_by_arm(metric, measured))
+    _show_tournaments(console, found)
+    for world, shares in found.interdependence.items():
+        told = ", ".join(f"{model} {share}" for model, share in shares.items())
+        console.print(f"\nExplained by who the partners are, {world}: {told}")
+    if not found.tournaments:
+        _show_pairs(console, found.pairs)
+    _show_hypotheses(console, found)
+    for one in found.failures:
+        console.print(
+            f"{one.model} in {one.arm}: {one.failures:,} of {one.decisions:,} decisions failed "
+            f"({one.share:.0%}), and it did nothing instead",
+            style="red",
+            markup=False,
+        )
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for number, head in enumerate(heads):
+        table.add_column(f"\n{head}", justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _by_arm(metric: Metric, cells: Iterable[ArmMetric]) -> Table:
+    """One metric: arms by contestants."""
+    by_place = {(cell.arm, cell.model): cell for cell in cells}
+    models = tuple(dict.fromkeys(model for _, model in by_place))
+    table = _table(metric.told or metric.id, *(model or "as seated" for model in models))
+    for arm in dict.fromkeys(arm for arm, _ in by_place):
+        row = [by_place.get((arm, model)) for model in models]
+        table.add_row(arm, *("" if cell is None else str(cell.estimate) for cell in row))
+    return table
+
+
+def _by_contestant(suite: Suite, cells: Iterable[ArmMetric]) -> Table:
+    """All metrics: a line for each contestant of each arm."""
+    by_place: dict[tuple[str, str], dict[str, ArmMetric]] = {}
+    for cell in cells:
+        by_place.setdefault((cell.arm, cell.model), {})[cell.metric] = cell
+    used = [one.id for one in suite.metric if any(one.id in row for row in by_place.values())]
+    table = _table("arm", "contestant", *used)
+    table.columns[1].justify = "left"
+    before = ""
+    for (arm, model), row in by_place.items():
+        told = [str(row[metric].estimate) if metric in row else "" for metric in used]
+        table.add_row("" if arm == before else arm, model or "as seated", *told)
+        before = arm
+    return table
+
+
+def _show_tournaments(console: Console, found: Findings) -> None:
+    if not found.tournaments:
+        return
+    heads = ("kind", "mean", "median", "share in the end", "fitness", "deviation rating")
+    table = _table("tournament", *heads)
+    table.columns[1].justify = "left"
+    for one in found.tournaments:
+        for number, kind in enumerate(one.kinds):
+            table.add_row(
+                one.arm if not number else "",
+                kind,
+                str(one.means[number]),
+                f"{one.medians[number]:.2f}",
+                str(one.shares[number]),
+                f"{one.fitness.earned[number]:.2f}",
+                str(one.ratings[number]),
+            )
+    console.print(table)
+    ends = _table("tournament", "best responses lead to", "from so many of all profiles")
+    ends.columns[1].justify = "left"
+    for one in found.tournaments:
+        rows = [(told_profile(profile), f"{share:.0%}") for profile, share in one.ends.items()]
+        if one.best_responses.cycling:
+            rows.append(("no end", f"{one.best_responses.cycling:.0%}"))
+        for number, row in enumerate(rows):
+            ends.add_row(one.arm if not number else "", *row)
+    console.print(ends)
+
+
+def _show_pairs(console: Console, pairs: Iterable[Pair]) -> None:
+    """Of every two contestants: in how many arms they are told apart, and where they are not."""
+    by_names: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        by_names.setdefault((pair.first, pair.second), []).append(pair)
+    if not by_names:
+        return
+    table = _table("told apart", "arms", "after Holm", "equal under every seed", "not told apart")
+    table.columns[-1].justify = "left"
+    for (first, second), some in by_names.items():
+        unclear = [pair.arm for pair in some if not pair.apart and not pair.tied]
+        table.add_row(
+            f"{first} and {second}",
+            f"{sum(pair.apart for pair in some)} of {len(some)}",
+            str(sum(pair.surely_apart for pair in some)),
+            ", ".join(pair.arm for pair in some if pair.tied) or "none",
+            ", ".join(unclear) or "none",
+        )
+    console.print(table)
+
+
+def _show_hypotheses(console: Console, found: Findings) -> None:
+    findings = found.hypotheses
+    if not findings:
+        return
+    table = _table("hypothesis", "about", "effect", "p (Holm)", "verdict")
+    table.columns[1].justify = table.columns[4].justify = "left"
+    for one in findings:
+        p = "" if one.adjusted is None else f"{one.adjusted:.3g}"
+        p = f"opposite {one.against:.3g}" if one.verdict == "contradicted" else p
+        table.add_row(one.id, one.about, str(one.effect or ""), p, one.verdict)
+    console.print(table)

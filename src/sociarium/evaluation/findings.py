@@ -1,0 +1,410 @@
+"""What the units of a suite show: means with intervals, scores between controls, and verdicts."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from sociarium.evaluation.suite import Hypothesis, Metric, Suite
+from sociarium.evaluation.suite_run import SuiteUnit, UnitResult
+from sociarium.evaluation.tournaments import Tournament, tournament
+from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate, over_episodes
+from sociarium.metrics.comparison import (
+    Verdict,
+    equivalence,
+    eta_squared,
+    holm,
+    paired_difference,
+    ratio_of_sums,
+    sign_flip_p,
+    verdict,
+)
+from sociarium.metrics.power import units_needed
+
+BACKGROUNDS = 5  # arms of one world from which on it is told how much partners matter
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class ArmMetric:
+    """A metric of a contestant in an arm, over its seeds."""
+
+    arm: str
+    model: str
+    metric: str
+    seeds: int
+    estimate: Estimate
+    median: float
+    score: Estimate | None = None  # between the controls of the arm, where it has two
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values; a share of nothing is null."""
+        return _plain(asdict(self))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hypothesis about some arms and contestants, and what came of it."""
+
+    id: str
+    says: str
+    about: str
+    seeds: int
+    effect: Estimate | None
+    p: float | None
+    adjusted: float | None
+    against: float | None  # the adjusted p-value of the opposite
+    verdict: Verdict
+    why: str = ""
+    needed: int | None = None  # seeds to find an effect of this size
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return _plain(asdict(self))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What one contestant has more than another in an arm, under the same seeds."""
+
+    arm: str
+    first: str
+    second: str
+    seeds: int
+    difference: Estimate
+    p: float
+    adjusted: float  # over all arms and pairs
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two are told apart: an interval without zero, and a test that agrees."""
+        return (self.difference.above_zero or self.difference.below_zero) and self.p <= ALPHA
+
+    @property
+    def surely_apart(self) -> bool:
+        """Whether they are, after all p-values are adjusted."""
+        return self.apart and self.adjusted <= ALPHA
+
+    @property
+    def tied(self) -> bool:
+        """Whether both got the same under every seed."""
+        return self.difference == Estimate(0.0, 0.0, 0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**_plain(asdict(self)), "apart": self.apart}
+
+
+@dataclass(frozen=True)
+class Failures:
+    """How many decisions of a contestant failed in an arm: what it got there is not all its own."""
+
+    arm: str
+    model: str
+    failures: int
+    decisions: int
+
+    @property
+    def share(self) -> float:
+        """Of all that it was asked for."""
+        return self.failures / self.decisions
+
+
+class Findings:
+    """All that is known of a suite, from the units that are done."""
+
+    def __init__(
+        self, suite: Suite, units: Iterable[SuiteUnit], done: Mapping[str, UnitResult]
+    ) -> None:
+        self.suite = suite
+        units = list(units)
+        self._planned = {(unit.arm.id, unit.model) for unit in units}
+        self._mixed = {arm.id for arm in suite.arm if arm.terms.lineups == "mixtures"}
+        self.results = tuple(done[unit.key] for unit in units if unit.key in done)
+        self._found: dict[tuple[str, str], dict[int, list[UnitResult]]] = {}
+        for one in self.results:
+            by_seed = self._found.setdefault((one.arm, one.model), {})
+            by_seed.setdefault(one.seed, []).append(one)
+        self.models = tuple(dict.fromkeys(model for _, model in self._found))
+
+    def values(self, arm: str, model: str, metric: str) -> dict[int, Any]:
+        """A metric by seed; over all line-ups that a contestant was in, seat by seat."""
+        return self._by_seed(arm, model, metric, lambda one: True)
+
+    @cached_property
+    def cells(self) -> list[ArmMetric]:
+        """Every metric of every contestant in every arm."""
+        return [
+            cell
+            for arm, model in self._found
+            for metric in self.suite.metric
+            if (cell := self._cell(arm, model, metric)) is not None
+        ]
+
+    def _cell(self, arm: str, model: str, metric: Metric) -> ArmMetric | None:
+        values = list(self.values(arm, model, metric.id).values())
+        if not values:
+            return None
+        if isinstance(values[0], tuple):
+            done, times = (np.array(x, np.float64) for x in zip(*values, strict=True))
+            share = ratio_of_sums(done, times)
+            return ArmMetric(arm, model, metric.id, len(values), share, share.mean)
+        numbers = np.array(values, np.float64)
+        return ArmMetric(
+            arm,
+            model,
+            metric.id,
+            len(values),
+            over_episodes(numbers),
+            float(np.median(numbers)),
+            self._score(arm, model, metric),
+        )
+
+    def _score(self, arm: str, model: str, metric: Metric) -> Estimate | None:
+        """0 is what the low control gets under the same seeds, 1 what the high one gets."""
+        terms = self.suite.find_arm(arm).terms
+        if not terms.low or not terms.high or not model or metric != self.suite.metric[0]:
+            return None  # controls are chosen for the first metric
+        mine = self.values(arm, model, metric.id)
+        low, high = (self._alone(arm, who, metric.id) for who in (terms.low, terms.high))
+        seeds = sorted(mine.keys() & low.keys() & high.keys())
+        if len(seeds) < 2:
+            return None
+        a, b, c = (np.array([x[seed] for seed in seeds], np.float64) for x in (mine, low, high))
+        draws = np.random.default_rng(0).integers(len(seeds), size=(RESAMPLES, len(seeds)))
+        span, spans = c.mean() - b.mean(), (c - b)[draws].mean(1)
+        told = spans != 0
+        if span == 0 or not told.any():
+            return None
+        return estimate((a - b).mean() / span, (a - b)[draws].mean(1)[told] / spans[told])
+
+    def _alone(self, arm: str, model: str, metric: str) -> dict[int, Any]:
+        """A metric by seed where no other contestant plays."""
+        return self._by_seed(arm, model, metric, lambda one: set(one.lineup) == {model})
+
+    def _by_seed(
+        self, arm: str, model: str, metric: str, chosen: Callable[[UnitResult], bool]
+    ) -> dict[int, Any]:
+        found, mixed = self._found.get((arm, model), {}), arm in self._mixed
+        by_seed = {
+            seed: [one for one in results if metric in one.values and chosen(one)]
+            for seed, results in sorted(found.items())
+        }
+        return {seed: _mean(some, metric, mixed) for seed, some in by_seed.items() if some}
+
+    @cached_property
+    def interdependence(self) -> dict[str, dict[str, Estimate]]:
+        """By world and contestant: how much of its return depends on who its partners are.
+
+        Where a suite has it play beside enough backgrounds.
+        """
+        metric = self.suite.metric[0].id
+        worlds: dict[str, list[str]] = {}
+        for arm in self.suite.arm:
+            if arm.has_model:
+                worlds.setdefault(arm.name, []).append(arm.id)
+        found: dict[str, dict[str, Estimate]] = {}
+        for world, arms in worlds.items():
+            for model in self.models if len(arms) >= BACKGROUNDS else ():
+                groups = {arm: list(self.values(arm, model, metric).values()) for arm in arms}
+                if all(len(group) > 1 for group in groups.values()):
+                    numbers = {arm: np.array(x, np.float64) for arm, x in groups.items()}
+                    found.setdefault(world, {})[model] = eta_squared(numbers)
+        return found
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        """Contestants that are controls or on the roster of no arm."""
+        always = {model for arm in self.suite.arm for model in arm.terms.always}
+        return tuple(model for model in self.models if model and model not in always)
+
+    @cached_property
+    def failures(self) -> tuple[Failures, ...]:
+        """Where host players gave no valid answer in time, and stayed instead."""
+        found = [
+            Failures(
+                arm,
+                model,
+                sum(one.failures for some in by_seed.values() for one in some),
+                sum(one.decisions for some in by_seed.values() for one in some),
+            )
+            for (arm, model), by_seed in self._found.items()
+        ]
+        return tuple(one for one in found if one.failures)
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two contestants in every arm, by the first metric: those given, if there are two.
+
+        With one given, it is beside the controls.
+        """
+        metric, drafts, given = self.suite.metric[0].id, [], self.given
+        for arm in self.suite.arm:
+            playing = given if len(given) > 1 else list(dict.fromkeys([*given, *arm.terms.always]))
+            for first, second in itertools.combinations(playing, 2):
+                left, right = (self.values(arm.id, who, metric) for who in (first, second))
+                seeds = sorted(left.keys() & right.keys())
+                if len(seeds) < 2 or isinstance(left[seeds[0]], tuple):
+                    continue
+                a, b = (np.array([x[seed] for seed in seeds], np.float64) for x in (left, right))
+                difference, p = paired_difference(a, b), sign_flip_p(a - b)
+                drafts.append(Pair(arm.id, first, second, len(seeds), difference, p, p))
+        adjusted = holm([draft.p for draft in drafts])
+        return tuple(
+            replace(draft, adjusted=1.0 if p is None else p)
+            for draft, p in zip(drafts, adjusted, strict=True)
+        )
+
+    @cached_property
+    def tournaments(self) -> tuple[Tournament, ...]:
+        """The arms in which contestants meet in all line-ups, by the first metric."""
+        first = self.suite.metric[0].id
+        found = [tournament(arm, self.results, first) for arm in self.suite.arm]
+        return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def hypotheses(self) -> list[Finding]:
+        """Every hypothesis for every pair it is about; p-values adjusted over all of them."""
+        drafts = [draft for one in self.suite.hypothesis for draft in self._tested(one)]
+        adjusted = holm([draft.p for draft in drafts])
+        against = holm([draft.against for draft in drafts])
+        return [_judged(*each) for each in zip(drafts, adjusted, against, strict=True)]
+
+    def _tested(self, one: Hypothesis) -> Iterable["_Draft"]:
+        for about, (first, second) in self._pairs(one):
+            left, right = (self.values(arm, who, one.metric) for arm, who in (first, second))
+            seeds = sorted(left.keys() & right.keys())
+            values = [np.array([x[s] for s in seeds], np.float64) for x in (left, right)]
+            if len(seeds) < 2:
+                yield _Draft(one, about, len(seeds), why="there are fewer than two seeds of both")
+            else:
+                yield _draft(one, about, *values)
+
+    def _pairs(self, one: Hypothesis) -> Iterable[tuple[str, tuple[Any, Any]]]:
+        """What is compared with what: two arms by each contestant, or two contestants by arm.
+
+        Controls and a roster are not asked about, unless there is nobody else.
+        """
+        if one.models:
+            first, second = one.models
+            arms = one.arms or tuple(arm.id for arm in self.suite.arm if arm.has_model)
+            for arm in arms:
+                yield f"{first} and {second} in {arm}", ((arm, first), (arm, second))
+            return
+        first, second = one.arms
+        has = [self.suite.find_arm(arm).has_model for arm in (first, second)]
+        always = {model for arm in one.arms for model in self.suite.find_arm(arm).terms.always}
+        given = [model for model in self.models if model and model not in always]
+        for model in (given or self.models) if any(has) else ("",):
+            left, right = (
+                (arm, model if mine else "") for arm, mine in zip(one.arms, has, strict=True)
+            )
+            if left in self._planned and right in self._planned:
+                yield f"{first} and {second}" + (f" with {model}" if model else ""), (left, right)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as plain values in one order."""
+        return {
+            "suite": self.suite.id,
+            "digest": self.suite.digest,
+            "title": self.suite.title,
+            "cells": [cell.as_dict() for cell in self.cells],
+            "interdependence": {
+                world: {model: share.as_dict() for model, share in models.items()}
+                for world, models in self.interdependence.items()
+            },
+            "failures": [asdict(one) for one in self.failures],
+            "pairs": [pair.as_dict() for pair in self.pairs],
+            "tournaments": [one.as_dict() for one in self.tournaments],
+            "hypotheses": [finding.as_dict() for finding in self.hypotheses],
+        }
+
+
+def _mean(results: Sequence[UnitResult], metric: str, mixed: bool) -> Any:
+    """Over line-ups, each as often as others would be drawn beside a contestant; shares add up."""
+    values = [one.values[metric] for one in results]
+    if isinstance(values[0], tuple):
+        return tuple(np.sum(values, 0).tolist())
+    weights = [_orders(one) if mixed else len(one.focal) or 1 for one in results]
+    return float(np.average(values, weights=weights))
+
+
+def _orders(one: UnitResult) -> int:
+    """In how many orders the others of a mixture can sit beside one of this contestant."""
+    others = Counter(one.lineup) - Counter([one.model])
+    each = math.prod(math.factorial(many) for many in others.values())
+    return math.factorial(others.total()) // each
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """With nothing in place of numbers that are none."""
+    told = {name: _plain(x) if isinstance(x, dict) else x for name, x in row.items()}
+    return {
+        n: None if isinstance(x, float) and not math.isfinite(x) else x for n, x in told.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A hypothesis that is tested, before all p-values are adjusted."""
+
+    hypothesis: Hypothesis
+    about: str
+    seeds: int
+    effect: Estimate | None = None
+    p: float | None = None
+    against: float | None = None  # the p-value of the opposite
+    why: str = ""
+    equal: str = ""  # what a test of equivalence says
+    needed: int | None = None
+
+
+def _draft(
+    one: Hypothesis,
+    about: str,
+    left: Float[np.ndarray, " seeds"],
+    right: Float[np.ndarray, " seeds"],
+) -> _Draft:
+    effect = paired_difference(left, right, one.statistic)
+    if one.test == "equivalent":
+        found = equivalence(left, right, margin=float(one.margin), unit=one.unit)
+        return _Draft(one, about, len(left), found.difference, found.p, equal=found.verdict)
+    gaps = left - right
+    spread = float(gaps.std(ddof=1))
+    size = abs(float(gaps.mean())) / spread if spread else 0.0
+    needed = units_needed(size) if size > 0.01 else None
+    against = None if one.test == "different" else sign_flip_p(-gaps, one.test)
+    p = sign_flip_p(gaps, one.test)
+    return _Draft(one, about, len(left), effect, p, against, needed=needed)
+
+
+def _judged(draft: _Draft, adjusted: float | None, against: float | None) -> Finding:
+    one = draft.hypothesis
+    say: Verdict
+    if draft.effect is None:
+        say = "not tested"
+    elif one.test == "equivalent":
+        equal = draft.equal == "identical" or (adjusted is not None and adjusted <= ALPHA)
+        say = "supported" if equal else "inconclusive"
+    else:
+        assert adjusted is not None
+        say = verdict(adjusted, against, draft.effect, one.test, ALPHA)
+    return Finding(
+        one.id,
+        one.says,
+        draft.about,
+        draft.seeds,
+        draft.effect,
+        draft.p,
+        adjusted,
+        against,
+        say,
+        draft.why or ("the values are identical" if draft.equal == "identical" else ""),
+        draft.needed,
+    )

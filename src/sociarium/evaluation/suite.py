@@ -1,0 +1,341 @@
+"""Suites: an experiment as a file, which anybody can run with a model or a policy of their own.
+
+A suite has arms, which are a world, a charter and seats; in some seats sits `{model}`, for which
+whoever runs the suite puts a contestant. Metrics say what is measured in every episode, hypotheses
+what is compared. The suites that come with the package lie in `evaluation/suites`; others are files
+of your own, or are added by packages under `sociarium.suites`.
+"""
+
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sociarium import catalogue
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
+from sociarium.core.extensions import extensions
+from sociarium.core.facets import Split
+from sociarium.core.percept_builder import Disclosure, Privileged
+from sociarium.core.world_files import packaged, read_packaged, read_world_file
+from sociarium.players import roster
+
+FOLDER = "sociarium.evaluation"
+SUFFIX = ".toml"
+MOST_LINEUPS = 20_000  # in an arm
+MODEL_SEAT = re.compile(r"\{model(?P<options>\?[^}\s]*)?\}(\*(?P<n>\d+))?")
+
+Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.:-]{0,79}$")]
+Preparation = Annotated[str, Field(pattern=r"^sociarium (train|sweep) ", max_length=1000)]
+Sentence = Annotated[str, Field(max_length=500)]
+Number = int | float | bool
+Side = Literal["focal", "others", "all"]
+Trial = Literal["last", "first", "gain", "mean"]
+Statistic = Literal["mean", "median", "iqm"]
+Test = Literal["greater", "less", "different", "equivalent"]
+Lineups = Literal["each", "orders", "mixtures", "arena"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ArmTerms(_Part):
+    """How every arm is played, unless it says otherwise."""
+
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 10
+    first_seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    steps: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    clock: str = "lockstep"
+    ends: tuple[str, ...] = ()
+    knowledge: Disclosure = "none"
+    privileged: tuple[Privileged, ...] = ()
+    deadline: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    params: dict[str, Number | list[Number]] = {}
+    rotate: bool = True  # seats by the seed, so that nobody always sits in the first
+    lineups: Lineups = "each"
+    roster: tuple[str, ...] = ()  # contestants who always play
+    low: str = ""  # a contestant whose score is 0
+    high: str = ""  # and one whose score is 1
+    trials: Annotated[int, Field(ge=1, le=100)] = 1  # a series of so many episodes in a row
+    reveal: bool = False  # hidden numbers of the world are told to everybody
+    split: Split = "train"  # where they are drawn from
+    carry: bool = False  # pure players remember earlier trials, as others always do
+
+    def every_seed(self, seeds: int | None = None) -> range:
+        """The seeds of an arm, so many if it is told."""
+        return range(self.first_seed, self.first_seed + (seeds or self.seeds))
+
+    @property
+    def always(self) -> tuple[str, ...]:
+        """Contestants who play whoever else does: the roster and the controls."""
+        return tuple(dict.fromkeys([*self.roster, *(end for end in (self.low, self.high) if end)]))
+
+
+class SuiteArm(_Part):
+    """One condition: who plays what, under which charter."""
+
+    id: Id
+    world: str
+    charter: str = ""
+    seats: str
+    demands: Sentence = ""  # what it takes to do well here
+    factors: dict[Id, str] = {}  # what sets it apart from other arms, such as framing = "story"
+    terms: ArmTerms = ArmTerms()
+
+    @property
+    def name(self) -> str:
+        """The world under its charter, as the catalogue names it."""
+        return f"{self.world}+{self.charter}" if self.charter else self.world
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a contestant sits here."""
+        return bool(MODEL_SEAT.search(self.seats))
+
+    def told_as(self, framing: str) -> "SuiteArm":
+        """The arm with its world told in this way."""
+        world = self.world + ("&" if "?" in self.world else "?") + f"framing={framing}"
+        factors = {**self.factors, "framing": framing}
+        return self.model_copy(
+            update={"id": f"{self.id}.{framing}", "world": world, "factors": factors}
+        )
+
+    @property
+    def free(self) -> int:
+        """How many seats there are for contestants."""
+        return sum(int(seat["n"] or 1) for seat in MODEL_SEAT.finditer(self.seats))
+
+    def seated(
+        self, lineup: Sequence[str] = (), seed: int = 0
+    ) -> tuple[tuple[roster.Seat, ...], tuple[str, ...]]:
+        """Who sits where under a seed, and which contestant that is, if it is one."""
+        chairs: list[roster.Seat] = []
+        who: list[str] = []
+        left = iter(lineup)
+        for word in self.seats.split():
+            placed = MODEL_SEAT.fullmatch(word)
+            if not placed:
+                others = roster.parse(word)
+                chairs, who = [*chairs, *others], [*who, *[""] * len(others)]
+                continue
+            for _ in range(int(placed["n"] or 1)):
+                model = next(left, "")
+                chairs += roster.parse(contestant(model, placed["options"] or ""))
+                who.append(model)
+        turns = self.terms.rotate and self.terms.lineups != "orders"
+        turn = seed % len(chairs) if turns else 0
+        order = [(seat - turn) % len(chairs) for seat in range(len(chairs))]
+        return tuple(chairs[n] for n in order), tuple(who[n] for n in order)
+
+    def lineups(self, playing: Sequence[str]) -> list[tuple[str, ...]]:
+        """Who plays in the free seats: a contestant for each of them.
+
+        `each` contestant by itself in all of them, all `orders` or `mixtures` of contestants, or
+        all by turns in one `arena`.
+        """
+        kind, free, many = self.terms.lineups, self.free, len(playing)
+        if not self.has_model:
+            return [()]
+        if not playing:
+            contestant("")
+        if kind == "arena":
+            return [tuple(itertools.islice(itertools.cycle(playing), free))]
+        if kind == "each":
+            return [(one,) * free for one in playing]
+        total = many**free if kind == "orders" else math.comb(many + free - 1, free)
+        if total > MOST_LINEUPS:
+            raise BadArgument(
+                f"{self.id} has {total:,} {kind} of {many} contestants in {free} seats; at most "
+                f"{MOST_LINEUPS:,} are played: give fewer contestants"
+            )
+        if kind == "orders":
+            return list(itertools.product(playing, repeat=free))
+        return list(itertools.combinations_with_replacement(playing, free))
+
+
+class Metric(_Part):
+    """A number of every episode, as `measure` names it, of the contestant or of others."""
+
+    id: Id
+    measure: str
+    of: Side = "focal"
+    trial: Trial = "last"  # of a series; gain is what the last has more than the first
+    better: Literal["more", "less", ""] = ""
+    worlds: tuple[str, ...] = ()  # where it is measured, by their first names; empty: everywhere
+    told: Sentence = ""
+
+    @model_validator(mode="after")
+    def _of_trials(self) -> "Metric":
+        """A share of few times has no gain: two of them are compared."""
+        if self.trial == "gain" and self.measure.startswith("aimed:"):
+            raise ValueError(f"{self.measure} is a share, of which there is no gain")
+        return self
+
+    def applies(self, world: str) -> bool:
+        """Whether it is measured in a world of this name."""
+        return not self.worlds or re.split(r"[-?+]", world)[0] in self.worlds
+
+
+class Hypothesis(_Part):
+    """What is expected: the first arm, or contestant, beside the second."""
+
+    id: Id
+    says: Sentence
+    metric: Id
+    test: Test
+    arms: tuple[Id, ...] = ()  # two; of `models` any, and all with a contestant if empty
+    models: tuple[str, ...] = ()  # two to compare in these arms; empty: each by itself
+    statistic: Statistic = "mean"
+    margin: Annotated[float, Field(gt=0)] = 0.5  # of an equivalence
+    unit: Literal["sd", "points"] = "sd"
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> "Hypothesis":
+        """Two arms are compared, or two contestants in any arms."""
+        if len(self.models) not in (0, 2) or (not self.models and len(self.arms) != 2):
+            raise ValueError(
+                f"{self.id} compares two arms, or two models in any arms; given "
+                f"{len(self.arms)} arms and {len(self.models)} models"
+            )
+        return self
+
+
+class Suite(_Part):
+    """A whole experiment."""
+
+    id: Id
+    title: Sentence
+    question: Sentence = ""
+    source: Sentence = ""  # a publication
+    prepare: tuple[Preparation, ...] = ()  # commands that make what seats name, such as policies
+    defaults: ArmTerms = ArmTerms()
+    arm: Annotated[tuple[SuiteArm, ...], Field(min_length=1, max_length=1000)]
+    metric: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=100)]
+    hypothesis: Annotated[tuple[Hypothesis, ...], Field(max_length=1000)] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Suite":
+        """Names are used once, and what hypotheses name is there."""
+        for kind, parts in (("arm", self.arm), ("metric", self.metric)):
+            ids = [part.id for part in parts]
+            twice = sorted({one for one in ids if ids.count(one) > 1})
+            if twice:
+                raise ValueError(f"the {kind} {twice[0]} is there twice")
+        metrics, arms = {m.id for m in self.metric}, {a.id for a in self.arm}
+        shares = {m.id for m in self.metric if m.measure.startswith("aimed:")}
+        for one in self.hypothesis:
+            if one.metric in shares:
+                raise ValueError(f"{one.id} is about {one.metric}, a share, which is not tested")
+            if one.metric not in metrics:
+                raise ValueError(f"{one.id} is about {one.metric}; metrics are {sorted(metrics)}")
+            unknown = [arm for arm in one.arms if arm not in arms]
+            if unknown:
+                raise ValueError(f"{one.id} is about the arm {unknown[0]}, which is not there")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """What the suite is known by: any change of it changes this."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def find_arm(self, id: str) -> SuiteArm:
+        """The arm of this name."""
+        found = [arm for arm in self.arm if arm.id == id]
+        if not found:
+            raise UnknownName("arm", id, tuple(arm.id for arm in self.arm))
+        return found[0]
+
+    def chosen(self, only: tuple[str, ...]) -> "Suite":
+        """The suite with these arms alone, and what can be said about them."""
+        if not only:
+            return self
+        arms = tuple(self.find_arm(id) for id in only)
+        said = tuple(h for h in self.hypothesis if set(h.arms) <= set(only))
+        return self.model_copy(update={"arm": arms, "hypothesis": said})
+
+    def framed(self, framings: Sequence[str]) -> "Suite":
+        """With every arm whose world can be told in several ways once in each of these."""
+        twice = {arm.id for arm in self.arm if framings and _has_framings(arm.world)}
+        arms, hypotheses = [], []
+        for arm in self.arm:
+            for framing in framings if arm.id in twice else ("",):
+                arms.append(arm.told_as(framing) if framing else arm)
+        for one in self.hypothesis:
+            for framing in framings if twice & set(one.arms) else ("",):
+                told = {id: f"{id}.{framing}" if id in twice else id for id in one.arms}
+                named = {"id": f"{one.id}.{framing}"} if framing else {}
+                hypotheses.append(
+                    one.model_copy(update={**named, "arms": tuple(told[id] for id in one.arms)})
+                )
+        return self.model_copy(update={"arm": tuple(arms), "hypothesis": tuple(hypotheses)})
+
+
+def _has_framings(world: str) -> bool:
+    return "framing" in catalogue.choices_of(catalogue.find(world).load())
+
+
+def contestant(model: str, options: str = "") -> str:
+    """The seat of a contestant: an alias of a model, or a seat as it is written elsewhere.
+
+    `fake?level=greedy` is a model, `script:cooperator` and `random` are seats. `options` of a seat
+    of the suite, such as a mind, go to models alone.
+    """
+    kind = re.split(r"[:?]", model)[0]
+    if not model:
+        raise BadArgument(
+            "this suite has seats for a contestant: give one, as in --model fake?level=greedy, "
+            "--model MY_ALIAS or --model script:cooperator"
+        )
+    if kind in roster.kinds() and (":" in model or kind in ("random", "idle")):
+        return model
+    joined = options.lstrip("?")
+    return f"llm:{model}" + (("&" if "?" in model else "?") + joined if joined else "")
+
+
+def built_in() -> tuple[str, ...]:
+    """The names of the suites that come with the package."""
+    return packaged(FOLDER, "suites")
+
+
+def suites() -> tuple[str, ...]:
+    """The names of all suites: those of the package, and those that other packages add."""
+    return (*built_in(), *extensions("suites"))
+
+
+def read_suite(source: str | Path) -> Suite:
+    """A suite by its name, or from a file."""
+    name = str(source)
+    if name in built_in():
+        return _checked(name, read_packaged(FOLDER, "suites", name))
+    added = extensions("suites")
+    if name in added:
+        return added[name] if isinstance(added[name], Suite) else _checked(name, added[name])
+    if not name.endswith(SUFFIX):
+        raise UnknownName("suite", name, suites(), "Or give a file that ends in .toml.")
+    return _checked(Path(name).stem, read_world_file(name))
+
+
+def _checked(name: str, table: Any) -> Suite:
+    """The suite in a table, whose arms have what `defaults` says where they say nothing."""
+    told = {**table.get("suite", {}), **{key: x for key, x in table.items() if key != "suite"}}
+    told.setdefault("id", name)
+    usual = told.get("defaults", {})
+    try:
+        told["arm"] = [dict(_with_defaults(arm, usual)) for arm in told.get("arm", [])]
+        return Suite.model_validate(told)
+    except ValidationError as error:
+        raise CannotRead(f"{name} is no suite: {first_wrong(error)}") from error
+    except (TypeError, AttributeError) as error:
+        raise CannotRead(f"{name} is no suite: [[arm]] and [defaults] are tables") from error
+
+
+def _with_defaults(arm: Any, usual: Any) -> Iterator[tuple[str, Any]]:
+    own = {key: value for key, value in arm.items() if key in ArmTerms.model_fields}
+    params = {**usual.get("params", {}), **own.get("params", {})}
+    yield "terms", {**usual, **own, "params": params}
+    yield from ((key, value) for key, value in arm.items() if key not in ArmTerms.model_fields)

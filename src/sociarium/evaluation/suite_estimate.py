@@ -1,0 +1,78 @@
+"""What a suite will ask of language models, before it is played: from a few steps of each arm."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sociarium.arena.call_estimate import estimate_calls
+from sociarium.arena.match_folder import Terms
+from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit, environment
+from sociarium.language.models.config import Models
+from sociarium.views.progress import OnProgress, silent
+
+SAMPLE = 5  # steps that are played of an arm
+
+
+@dataclass(frozen=True)
+class SuiteEstimate:
+    """Episodes that are left, and decisions, tokens and money of the models in them.
+
+    `seconds` are what this machine needs beside the models, which are asked at once.
+    """
+
+    episodes: int
+    asked: int  # those in which a language model sits
+    decisions: float = 0.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    money: float | None = 0.0  # unknown without prices
+    seconds: float = 0.0
+
+
+def estimate_suite(
+    run: SuiteRun, models: Models, on_progress: OnProgress = silent
+) -> SuiteEstimate:
+    """Plays some steps of one episode of each arm and contestant with models that only count."""
+    done = run.done()
+    left = {unit.episode: unit for unit in run.units if unit.key not in done}
+    asked = [unit for unit in left.values() if _chairs(unit)]
+    by_place: dict[tuple[str, str], list[SuiteUnit]] = {}
+    for unit in asked:
+        by_place.setdefault((unit.arm.id, unit.model), []).append(unit)
+    total = SuiteEstimate(len(left), len(asked))
+    for number, units in enumerate(by_place.values()):
+        on_progress(number, len(by_place))
+        total = _more(total, units, models)
+    return total
+
+
+def _chairs(unit: SuiteUnit) -> int:
+    return sum(chair.kind == "llm" for chair in unit.chairs)
+
+
+def _more(total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models) -> SuiteEstimate:
+    """Scales a sample of one episode by the seats of models in all of them."""
+    first, told = units[0], units[0].arm.terms
+    env = environment(first.arm)
+    terms = Terms(
+        clock=told.clock,
+        ends=told.ends,
+        steps=told.steps,
+        knowledge=told.knowledge,
+        privileged=told.privileged,
+    )
+    seats = " ".join(map(str, first.chairs))
+    estimate_calls(env, seats, terms, models, sample=1)  # compiles
+    began = time.perf_counter()
+    found = estimate_calls(env, seats, terms, models, sample=SAMPLE)
+    took = (time.perf_counter() - began) * found.steps / max(found.sampled, 1)
+    times = told.trials * sum(map(_chairs, units)) / _chairs(first)
+    return SuiteEstimate(
+        total.episodes,
+        total.asked,
+        total.decisions + times * found.decisions,
+        total.input_tokens + times * found.input_tokens,
+        total.output_tokens + times * found.output_tokens,
+        None if total.money is None or found.money is None else total.money + times * found.money,
+        total.seconds + times * took,
+    )

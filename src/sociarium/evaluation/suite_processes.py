@@ -1,0 +1,57 @@
+"""Processes that play the tables of a suite: much of the work is done by Python, on one core.
+
+The results are what one process would give. Only the first process writes results down; the others
+write the folders of their own matches, and die with it.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sociarium.evaluation.suite_run import Apart, RunPlan, SuiteRun, SuiteUnit, UnitResult
+from sociarium.language.models.config import find_models
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
+from sociarium.machine import configure
+
+DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+_worker: dict[str, Any] = {}
+
+
+def in_processes(run: SuiteRun, jobs: int, models: Path | None) -> Apart:
+    """What plays tables in so many processes, with the models of a file."""
+
+    def played(tables: list[list[SuiteUnit]]) -> Iterator[list[UnitResult]]:
+        context = multiprocessing.get_context("spawn")
+        arguments = (run.plan.model_dump_json(), run.out, models, os.getpid())
+        keys = [[unit.key for unit in table] for table in tables]
+        with context.Pool(min(jobs, max(len(keys), 1)), _begin, arguments) as pool:
+            yield from pool.imap_unordered(_play, keys)
+
+    return played
+
+
+def _begin(plan: str, out: Path, models: Path | None, parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before this was said
+        os._exit(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process stops the others
+    configure(devices=1)
+    told = RunPlan.model_validate_json(plan)
+    run = SuiteRun(told.suite, told.models, out, told.seeds)
+    _worker.update(
+        run=run,
+        units={unit.key: unit for unit in run.units},
+        runtime=ModelRuntime(find_models(models)),
+    )
+
+
+def _play(keys: list[str]) -> list[UnitResult]:
+    with use_runtime(_worker["runtime"]):
+        table = [_worker["units"][key] for key in keys]
+        return [one for some in _worker["run"].play_table(table) for one in some]

@@ -1,0 +1,382 @@
+"""Plays the units of a suite: an arm, a contestant, a seed. What is done is not done again.
+
+A folder holds `manifest.json`, `suite.json` with what was asked for last, `units.jsonl` with a line
+for each unit that is done, and `units` with the folders of series, and of matches in which somebody
+decides outside compiled code. A unit is known by a hash of all that can change it, so that a suite
+that is killed and begun again goes on, and one that was changed plays anew what changed.
+"""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from sociarium import catalogue
+from sociarium.arena.batch import Batch
+from sociarium.arena.match import Match
+from sociarium.arena.match_folder import DECISIONS, MatchFolder
+from sociarium.arena.play_many import play_many
+from sociarium.arena.replay import Replay
+from sociarium.arena.screening import PlayedEpisode
+from sociarium.core import disk
+from sociarium.core.environment import Environment
+from sociarium.core.errors import BadArgument, CannotRead
+from sociarium.core.manifest import MANIFEST, begun, read_manifest
+from sociarium.evaluation.episode_measures import Value, measured
+from sociarium.evaluation.series_units import (
+    is_series,
+    match_terms,
+    over_trials,
+    play_all,
+    series_of,
+    trial_episodes,
+)
+from sociarium.evaluation.suite import Metric, Suite, SuiteArm
+from sociarium.players.minds.templates import find_goal, mind_names, mind_template
+from sociarium.players.roster import Seat
+from sociarium.views.progress import OnProgress, silent, watched
+
+PLAN, UNITS, PLAYED = "suite.json", "units.jsonl", "units"
+# Terms that change no episode: what they do is in the seats and the seed.
+APART = frozenset({"seeds", "first_seed", "lineups", "roster", "low", "high", "rotate"})
+AT_ONCE = {True: 32, False: 256}  # matches, or lanes, after which results are written down
+
+
+@dataclass(frozen=True)
+class SuiteUnit:
+    """What one contestant gets in an episode; `model` is nothing where none sits.
+
+    Several units may share an `episode`, in which their contestants meet.
+    """
+
+    arm: SuiteArm
+    model: str
+    seed: int
+    lineup: tuple[str, ...]
+    chairs: tuple[Seat, ...]
+    focal: tuple[int, ...]
+    episode: str
+    key: str
+
+    @property
+    def outside(self) -> bool:
+        """Whether it is a match: somebody decides outside compiled code, or it may end early."""
+        terms = self.arm.terms
+        early = bool(terms.ends) or terms.clock != "lockstep"
+        return early or any(chair.outside for chair in self.chairs)
+
+    @property
+    def place(self) -> tuple[str, str, int, tuple[str, ...], tuple[int, ...]]:
+        """Where it stands among others."""
+        return self.arm.id, self.model, self.seed, self.lineup, self.focal
+
+
+@dataclass(frozen=True)
+class UnitResult:
+    """What was measured in a unit, by metric."""
+
+    key: str
+    arm: str
+    model: str
+    seed: int
+    lineup: tuple[str, ...]  # who else played in the free seats of the arm
+    focal: tuple[int, ...]
+    steps: int
+    values: dict[str, Value]
+    decisions: int = 0  # that its host players were asked for
+    failures: int = 0  # and those for which they gave no valid answer in time
+
+    def line(self) -> bytes:
+        """As it is written down."""
+        return json.dumps(vars(self)).encode() + b"\n"
+
+
+Apart = Callable[[list[list[SuiteUnit]]], Iterator[list[UnitResult]]]
+
+
+class RunPlan(BaseModel):
+    """What is asked of a run: from it alone all units can be told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    suite: Suite
+    models: tuple[str, ...] = ()
+    seeds: int | None = Field(None, ge=1)
+    only: tuple[str, ...] = ()  # arms, where the suite is not a whole one
+
+
+def units(suite: Suite, models: Sequence[str], seeds: int | None = None) -> list[SuiteUnit]:
+    """Every unit of a suite for these contestants, arm by arm."""
+    return [
+        unit
+        for arm in suite.arm
+        for lineup in arm.lineups(list(dict.fromkeys([*models, *arm.terms.always])))
+        for seed in arm.terms.every_seed(seeds)
+        for unit in _units(suite, arm, lineup, seed)
+    ]
+
+
+def _units(suite: Suite, arm: SuiteArm, lineup: tuple[str, ...], seed: int) -> Iterator[SuiteUnit]:
+    """What there is to measure in an episode: each contestant, or each seat if orders matter."""
+    chairs, who = arm.seated(lineup, seed)
+    played: dict[str, Any] = {
+        "world": arm.name,
+        "terms": arm.terms.model_dump(mode="json", exclude=set(APART)),
+        "seats": [str(chair) for chair in chairs],
+        "seed": seed,
+    }
+    if any(chair.kind == "llm" for chair in chairs):
+        played["templates"] = _templates()
+        goals = {dict(chair.options).get("goal") for chair in chairs if chair.kind == "llm"}
+        played["goals"] = sorted(find_goal(goal).text for goal in goals if goal)
+    episode = _hashed(played)
+    measured = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
+    free = [seat for seat, model in enumerate(who) if model]
+    sides = [(seat,) for seat in free]
+    if arm.terms.lineups != "orders":
+        by_model = {model: tuple(s for s in free if who[s] == model) for model in lineup}
+        sides = list(by_model.values()) or [()]
+    for focal in sides:
+        model = who[focal[0]] if focal else ""
+        key = _hashed([arm.id, episode, measured, model, focal])
+        yield SuiteUnit(arm, model, seed, lineup, chairs, focal, episode, key)
+
+
+def _hashed(what: Any) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@cache
+def _templates() -> dict[str, str]:
+    """The prompts of all minds, by their hashes."""
+    return {name: mind_template(name).hash for name in mind_names()}
+
+
+class SuiteRun:
+    """A suite in a folder: what is done, and what there is to do."""
+
+    def __init__(self, suite: Suite, models: Sequence[str], out: Path, seeds: int | None = None):
+        self.suite, self.out, self.models = suite, out, tuple(models)
+        self.units = units(suite, models, seeds)
+        self.seeds = seeds
+
+    def begin(
+        self,
+        preregistered: bytes = b"",
+        only: tuple[str, ...] = (),
+        sealed: str = "",
+        command: Sequence[str] = (),
+    ) -> None:
+        """Writes what is going to be done, or checks that it is what was begun here.
+
+        `sealed` binds a private split to its secret; `command` are words that name the suite.
+        """
+        digest = hashlib.sha256(preregistered).hexdigest() if preregistered else ""
+        config = {
+            "suite": self.suite.id,
+            "digest": self.suite.digest,
+            "models": list(self.models),
+            "preregistered": digest,
+            "private": sealed,
+            "command": list(command),
+        }
+        self.out.mkdir(parents=True, exist_ok=True)
+        if not (self.out / MANIFEST).exists():
+            manifest = begun(config, sorted({unit.seed for unit in self.units}))
+            disk.replace(self.out / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+        before = read_manifest(self.out).get("config", {})
+        for name in ("suite", "digest", "private", "preregistered"):
+            if before.get(name) != config[name] and (name != "preregistered" or digest):
+                raise BadArgument(
+                    f"{self.out} was begun with another {name} ({before.get(name)!r}, now "
+                    f"{config[name]!r}); give another folder"
+                )
+        plan = self.plan.model_copy(update={"only": only})
+        disk.replace(self.out / PLAN, plan.model_dump_json(indent=1).encode() + b"\n")
+
+    @property
+    def plan(self) -> RunPlan:
+        """What is asked of it."""
+        return RunPlan(suite=self.suite, models=self.models, seeds=self.seeds)
+
+    def done(self) -> dict[str, UnitResult]:
+        """Results by key; a line that was cut off while it was written is left out."""
+        file = self.out / UNITS
+        found = {}
+        for line in file.read_bytes().splitlines() if file.exists() else ():
+            try:
+                row = json.loads(line)
+                values = {n: _fixed(v) for n, v in row["values"].items()}
+                told = {name: _fixed(told) for name, told in row.items()}
+                found[row["key"]] = UnitResult(**{**told, "values": values})
+            except (ValueError, KeyError, TypeError):
+                continue
+        return found
+
+    def play(
+        self, on_progress: OnProgress | None = None, apart: Apart | None = None
+    ) -> dict[str, UnitResult]:
+        """Plays what is left, and gives all results; `apart` plays tables in other processes."""
+        done = self.done()
+        left = [unit for unit in self.units if unit.key not in done]
+        with watched(on_progress, self.suite.id) as told:
+            total = len(self.units)
+            told(total - len(left), total)
+            tables = self.tables(left)
+            played = apart(tables) if apart else itertools.chain(*map(self.play_table, tables))
+            for unit_results in played:
+                disk.append(self.out / UNITS, b"".join(r.line() for r in unit_results))
+                done |= {result.key: result for result in unit_results}
+                told(len([u for u in self.units if u.key in done]), total)
+        return done
+
+    def tables(self, left: Sequence[SuiteUnit]) -> list[list[SuiteUnit]]:
+        """Units in one world on the same terms, whatever arms they are of: programs are shared."""
+        by_table: dict[tuple[str, int, bool, str], list[SuiteUnit]] = {}
+        for unit in left:
+            terms = unit.arm.terms.model_dump_json(exclude=set(APART))
+            table = (unit.arm.name, len(unit.chairs), unit.outside, terms)
+            by_table.setdefault(table, []).append(unit)
+        return list(by_table.values())
+
+    def play_table(self, table: Sequence[SuiteUnit]) -> Iterator[list[UnitResult]]:
+        """Plays the episodes of a table, many at once."""
+        by_episode: dict[str, list[SuiteUnit]] = {}
+        for unit in table:
+            by_episode.setdefault(unit.episode, []).append(unit)
+        groups, outside = list(by_episode.values()), table[0].outside
+        env = environment(table[0].arm)
+        series = is_series(table[0].arm.terms, env)
+        most = AT_ONCE[outside or series]
+        for first in range(0, len(groups), most):
+            some = groups[first : first + most]
+            firsts = [group[0] for group in some]
+            if series:
+                played = self._series(env, firsts)
+            else:
+                episodes = self._matches(env, firsts) if outside else batch(env, firsts)
+                played = ([episode] for episode in episodes)
+            yield [
+                self._result(env, unit, trials)
+                for group, trials in zip(some, played, strict=True)
+                for unit in group
+            ]
+
+    def episode(self, unit: SuiteUnit) -> PlayedEpisode:
+        """The episode of a unit that is done, once more; that of a series is its last trial."""
+        env = environment(unit.arm)
+        if is_series(unit.arm.terms, env):
+            return next(iter(self._series(env, [unit])))[-1]
+        return (self._matches(env, [unit]) if unit.outside else batch(env, [unit]))[0]
+
+    def _result(
+        self, env: Environment[Any, Any], unit: SuiteUnit, trials: Sequence[PlayedEpisode]
+    ) -> UnitResult:
+        values = {
+            one.id: over_trials([value_of(one, env, unit, each) for each in trials], one.trial)
+            for one in self.suite.metric
+            if one.applies(unit.arm.world) and _measured_seats(one, env.players, unit)
+        }
+        steps, asked = sum(map(len, trials)), self._asked(unit)
+        failed = sum(bool(row["failure"]) for row in asked)
+        return UnitResult(unit.key, *unit.place, steps, values, len(asked), failed)
+
+    def _asked(self, unit: SuiteUnit) -> list[dict[str, Any]]:
+        """The decisions of a unit's host players, in all trials."""
+        if not unit.outside:
+            return []
+        files = sorted((self.out / PLAYED / unit.episode).rglob(DECISIONS))
+        rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+        return [row for row in rows if not unit.focal or row["seat"] in unit.focal]
+
+    def _series(
+        self, env: Environment[Any, Any], some: Sequence[SuiteUnit]
+    ) -> Iterable[list[PlayedEpisode]]:
+        """Plays units that are series, each in a folder of its own, and gives their trials."""
+        places = [self.out / PLAYED / unit.episode for unit in some]
+        given = [(unit.arm, unit.chairs, unit.seed) for unit in some]
+        series = [series_of(env, *one, at) for one, at in zip(given, places, strict=True)]
+        play_all([one for one in series if one is not None])
+        return (trial_episodes(env, some[0].arm.terms, at) for at in places)
+
+    def _matches(
+        self, env: Environment[Any, Any], some: Sequence[SuiteUnit]
+    ) -> list[PlayedEpisode]:
+        """Plays units with host players, each in a folder of its own."""
+        matches = [self._match(env, unit) for unit in some]
+        play_many([match for match in matches if match is not None])
+        found = []
+        for unit in some:
+            folder = MatchFolder(self.out / PLAYED / unit.episode)
+            manifest = read_manifest(folder.path)
+            if not manifest.get("finished"):
+                why = manifest.get("paused") or "it was stopped"
+                raise CannotRead(f"{folder.path} is not over: {why}. Begin again to go on")
+            found.append(Replay(env, folder.record()).episode()[0])
+        return found
+
+    def _match(self, env: Environment[Any, Any], unit: SuiteUnit) -> Match | None:
+        """The match of a unit: new, where it was left, or nothing if it is over."""
+        folder, told = MatchFolder(self.out / PLAYED / unit.episode), unit.arm.terms
+        if (folder.path / MANIFEST).exists():
+            if read_manifest(folder.path).get("finished"):
+                return None
+            return folder.resumed(silent, True, {}, env=env, params=env.params(**told.params))
+        terms = match_terms(told)
+        folder.claim()
+        seats = " ".join(map(str, unit.chairs))
+        match = terms.match(env, seats, unit.seed, silent, folder, params=env.params(**told.params))
+        folder.begin(match, unit.arm.name, seats, unit.seed, terms)
+        return match
+
+
+def environment(arm: SuiteArm) -> Environment[Any, Any]:
+    """The world of an arm, for as many players as it seats."""
+    chairs, _ = arm.seated(("random",) * arm.free)
+    asked = catalogue.arguments_of(arm.name)
+    sized = catalogue.find(arm.name).sized_by in asked or "players" in asked
+    env = catalogue.make(arm.name, players=None if sized else len(chairs))
+    if env.players != len(chairs):
+        raise BadArgument(f"{arm.id}: {arm.name} has {env.players} seats; given {len(chairs)}")
+    return env
+
+
+def batch(env: Environment[Any, Any], some: Sequence[SuiteUnit]) -> list[PlayedEpisode]:
+    """Plays units of one arm in which everybody is pure, all at once."""
+    kinds = list(dict.fromkeys(chair for unit in some for chair in unit.chairs))
+    seating = np.array([[kinds.index(chair) for chair in unit.chairs] for unit in some])
+    terms = some[0].arm.terms
+    return Batch(
+        env,
+        kinds,
+        seating,
+        origins=[(unit.seed, 0) for unit in some],
+        params=env.params(**terms.params),
+        steps=terms.steps,
+    ).episodes()
+
+
+def value_of(
+    metric: Metric, env: Environment[Any, Any], unit: SuiteUnit, episode: PlayedEpisode
+) -> Value:
+    """A metric of an episode, of the contestant, of all others, or of everybody."""
+    return measured(episode, env, metric.measure, _measured_seats(metric, env.players, unit))
+
+
+def _measured_seats(metric: Metric, players: int, unit: SuiteUnit) -> tuple[int, ...]:
+    """Whom a metric is about; nobody, where it is about others and there are none."""
+    everybody = tuple(range(players))
+    if metric.of == "others":
+        return tuple(seat for seat in everybody if seat not in unit.focal)
+    return unit.focal if metric.of == "focal" and unit.focal else everybody

@@ -1,0 +1,221 @@
+"""Suites: experiments as files, whose units are played once whatever happens in between."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sociarium.arena.rollout import rollout
+from sociarium.cli.evaluate import Evaluate
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.evaluation import suite_run
+from sociarium.evaluation.findings import Findings
+from sociarium.evaluation.suite import built_in, contestant, read_suite
+from sociarium.evaluation.suite_run import UNITS, SuiteRun, environment
+
+TEXT = """
+[suite]
+title = "A small one"
+
+[defaults]
+seeds = 4
+steps = 30
+low = "random?legal=1"
+high = "script:defector"
+
+[[metric]]
+id = "return"
+measure = "return"
+
+[[metric]]
+id = "taken"
+measure = "aimed:took_other:0"
+
+[[metric]]
+id = "welfare"
+measure = "collective_return"
+of = "all"
+
+[[arm]]
+id = "kind"
+world = "coins"
+seats = "{model} script:cooperator"
+
+[[arm]]
+id = "unkind"
+world = "coins"
+seats = "{model} script:defector"
+
+[[arm]]
+id = "scripts"
+world = "coins"
+seats = "script:cooperator*2"
+
+[[hypothesis]]
+id = "h1"
+says = "it pays to be among the kind"
+metric = "return"
+test = "greater"
+arms = ["kind", "unkind"]
+
+[[hypothesis]]
+id = "h2"
+says = "a player is equal to itself"
+metric = "return"
+test = "equivalent"
+arms = ["kind", "kind"]
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("suites") / "small.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(file, tmp_path_factory):
+    run = SuiteRun(read_suite(file), ["script:cooperator"], tmp_path_factory.mktemp("out"))
+    run.begin()
+    run.play()
+    return run
+
+
+def test_contestants_are_aliases_of_models_or_seats():
+    assert contestant("fake?level=greedy", "?mind=cot") == "llm:fake?level=greedy&mind=cot"
+    assert contestant("mine", "?mind=cot") == "llm:mine?mind=cot"
+    assert contestant("script:cooperator", "?mind=cot") == "script:cooperator"
+    assert contestant("random") == "random"
+    with pytest.raises(BadArgument, match="seats for a contestant"):
+        contestant("")
+
+
+def test_seats_turn_with_the_seed(file):
+    arm = read_suite(file).find_arm("kind")
+    (one, who), (two, turned) = arm.seated(["idle"], 0), arm.seated(["idle"], 1)
+    assert [seat.kind for seat in one] == ["idle", "script"] and who == ("idle", "")
+    assert [seat.kind for seat in two] == ["script", "idle"] and turned == ("", "idle")
+
+
+def test_an_arm_is_the_episodes_that_are_played_alone(run):
+    unit = next(u for u in run.units if u.arm.id == "unkind" and u.seed == 3)
+    alone = rollout(environment(unit.arm), list(unit.chairs), seed=3, steps=30)
+    found = run.done()[unit.key].values
+    assert found["return"] == alone.raw_returns[unit.focal[0]]
+    assert found["welfare"] == alone.raw.sum()
+    took = [row for row in alone.events if row.kind == "took_other"]
+    mine = [row for row in took if row.actor in unit.focal]
+    assert found["taken"] == (sum(row.target == 0 for row in mine), len(mine))
+
+
+def test_what_is_done_is_not_done_again_and_a_torn_line_is(run, file, monkeypatch):
+    before = run.done()
+    monkeypatch.setattr(suite_run, "batch", None)
+    assert run.play() == before
+    monkeypatch.undo()
+    text = (run.out / UNITS).read_bytes()
+    lines = text.splitlines(keepends=True)
+    (run.out / UNITS).write_bytes(b"".join(lines[:-2]) + lines[-2][:20])
+    assert len(run.done()) == len(before) - 2
+    assert run.play() == before
+
+
+def test_a_change_of_an_arm_is_another_unit(file, tmp_path):
+    changed = tmp_path / "small.toml"
+    changed.write_text(TEXT.replace('seats = "{model} script:defector"', 'seats = "{model} idle"'))
+    one, two = (SuiteRun(read_suite(f), ["idle"], tmp_path / "x") for f in (file, changed))
+    keys = [
+        {u.key for u in r.units if u.arm.id == arm}
+        for r in (one, two)
+        for arm in ("kind", "unkind")
+    ]
+    assert keys[0] == keys[2] and not keys[1] & keys[3]
+    one.begin()
+    with pytest.raises(BadArgument, match="another digest"):
+        two.begin()
+
+
+def test_controls_score_0_and_1_and_hypotheses_are_judged(run):
+    found = Findings(run.suite, run.units, run.done())
+    scores = {(c.arm, c.model): c.score for c in found.cells if c.metric == "return" and c.score}
+    assert (
+        scores["kind", "random?legal=1"].mean == 0 and scores["kind", "script:defector"].mean == 1
+    )
+    findings = found.hypotheses
+    assert {f.verdict for f in findings if f.id == "h2"} == {"supported"}
+    assert all(f.adjusted is None or f.adjusted >= f.p for f in findings)
+    first = next(f for f in findings if f.id == "h1" and "cooperator" in f.about)
+    kind, unkind = (found.values(arm, "script:cooperator", "return") for arm in ("kind", "unkind"))
+    assert first.effect.mean == pytest.approx(
+        np.mean(list(kind.values())) - np.mean(list(unkind.values()))
+    )
+    assert json.loads(json.dumps(found.as_dict()))["suite"] == "small"
+
+
+def test_fakes_go_the_long_way_and_earn_what_their_scripts_earn(file, tmp_path):
+    run = SuiteRun(read_suite(file).chosen(("kind",)), ["fake?level=greedy"], tmp_path, seeds=2)
+    run.begin()
+    found = Findings(run.suite, run.units, run.play())
+    fake, script = (
+        found.values("kind", who, "return") for who in ("fake?level=greedy", "script:defector")
+    )
+    assert fake == script
+    (run.out / UNITS).unlink()  # as if killed before it was written: matches are not played again
+    again = Findings(run.suite, run.units, run.play())
+    assert again.as_dict() == found.as_dict()
+
+
+def test_the_command_prints_and_writes_a_report(file, tmp_path, capsys):
+    Evaluate(str(file), ("script:cooperator",), seeds=2, only=("kind",), out=tmp_path / "r").run()
+    out = capsys.readouterr().out
+    assert "6 episodes in 1 arms, 6 to play" in out and "script:cooperator" in out
+    first = (tmp_path / "r" / "report.json").read_bytes()
+    Evaluate(str(file), ("script:cooperator",), seeds=2, only=("kind",), out=tmp_path / "r").run()
+    assert (tmp_path / "r" / "report.json").read_bytes() == first
+    Evaluate().run()
+    assert "strangers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('id = "unkind"', 'id = "kind"'), "the arm kind is there twice"),
+        (('metric = "return"', 'metric = "wealth"'), "metrics are"),
+        (('arms = ["kind", "unkind"]', 'arms = ["kind", "gone"]'), "which is not there"),
+        (("steps = 30", "steps = 0"), "greater than or equal to 1"),
+        (('world = "coins"', 'world = "coins"\ncolour = 3'), "colour"),
+        (('arms = ["kind", "unkind"]', 'arms = ["kind"]'), "compares two arms"),
+        (('arms = ["kind", "unkind"]', 'models = ["idle"]'), "or two models"),
+        (('metric = "return"', 'metric = "taken"'), "a share, which is not tested"),
+        (("[defaults]", 'prepare = ["rm -r x"]\n[defaults]'), "prepare"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_refused_with_the_reason(tmp_path, change, told):
+    path = tmp_path / "wrong.toml"
+    path.write_text(TEXT.replace(*change))
+    with pytest.raises(CannotRead, match=told):
+        read_suite(path)
+
+
+def test_every_suite_of_the_package_can_be_seated():
+    for name in built_in():
+        suite = read_suite(name)
+        assert len({arm.id for arm in suite.arm}) == len(suite.arm)
+        for arm in suite.arm:
+            assert environment(arm).players == len(arm.seated(["random"] * arm.free)[0])
+    with pytest.raises(UnknownName, match="strangers"):
+        read_suite("stranger")
+
+
+def test_some_arms_of_a_suite_are_another_suite():
+    suite = read_suite("strangers")
+    assert suite.digest != suite.chosen((suite.arm[0].id,)).digest
+
+
+def test_arms_that_may_end_early_do_so_for_everybody(tmp_path):
+    (tmp_path / "early.toml").write_text(TEXT.replace("steps = 30", 'ends = ["rounds:7"]'))
+    suite = read_suite(tmp_path / "early.toml").chosen(("scripts",))
+    run = SuiteRun(suite, [], tmp_path / "x", 1)
+    run.begin()
+    assert [one.steps for one in run.play().values()] == [7]
