@@ -48,6 +48,7 @@ from sociarium.evaluation.institution_study import INSTITUTIONS
 from sociarium.evaluation.law_maps import MEASURES, LawMap
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
+from sociarium.evaluation.suite import read_suite
 from sociarium.evaluation.tournaments import told_profile
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
@@ -511,36 +512,36 @@ def mechanisms() -> list[str]:
     """What populations of scripts come to under each mechanism."""
     report = json.loads((DOCS / "results" / "mechanisms" / "report.json").read_text())
     lines = [
-        "| arm | random play | best kind over all line-ups | population in the end | who that is | "
-        "best responses lead to |",
+        "| arm | all at random | best line-up | population in the end | who that is | best "
+        "responses lead to |",
         "|---|---|---|---|---|---|",
     ]
     for one in report["tournaments"]:
         kinds = {row["kind"]: row for row in one["kinds"]}
-        best = max(kinds.values(), key=lambda row: row["mean"]["mean"])
+        best = one["best_lineup"]
         who = ", ".join(
             f"{name} {Estimate(**row['share'])}"
             for name, row in kinds.items()
             if row["share"]["mean"] >= 0.01
         )
-        ends = sorted(one["best_responses"], key=lambda end: -end["share"])
-        led = "; ".join(
-            f"{told_profile(end['profile'])} {end['share']:.0%}"
-            for end in ends
-            if end["share"] >= 0.05
-        )
+        ends = sorted(one["best_responses"], key=lambda end: -end["share"]["mean"])
+        some = [end for end in ends if end["share"]["mean"] >= 0.05]
+        led = [f"{told_profile(end['profile'])} {Estimate(**end['share'])}" for end in some]
+        rest = 1 - sum(end["share"]["mean"] for end in some) - one["cycling"]
+        led += [f"others {rest:.2f}"] if rest > 0.005 else []
+        led += [f"no end {one['cycling']:.2f}"] if one["cycling"] > 0.005 else []
         cells = [
             one["arm"],
-            str(Estimate(**kinds["random?legal=1"]["mean"])),
-            f"{best['kind']} {Estimate(**best['mean'])}",
+            str(Estimate(**kinds["random?legal=1"]["alone"])),
+            f"{told_profile(best['profile'])} {Estimate(**best['mean'])}",
             str(Estimate(**one["population"])),
             who,
-            led,
+            "; ".join(led),
         ]
-        lines.append("| " + " | ".join(cell.replace("script:", "") for cell in cells) + " |")
-    seeds = {one["seeds"] for one in report["tournaments"]}
-    lines += ["", f"n = {', '.join(map(str, sorted(seeds)))} seeds for each line-up; stored in"]
-    return [*lines[:-1], f"{lines[-1]} `docs/results/mechanisms/report.json`."]
+        told = [cell.replace("script:", "").replace("random?legal=1", "random") for cell in cells]
+        lines.append("| " + " | ".join(told) + " |")
+    seeds = ", ".join(map(str, sorted({one["seeds"] for one in report["tournaments"]})))
+    return [*lines, "", f"n = {seeds} seeds for each line-up, 100 resamples of them."]
 
 
 def told_apart() -> list[str]:
@@ -551,9 +552,21 @@ def told_apart() -> list[str]:
     for pair in report["pairs"]:
         by_arm.setdefault(pair["arm"], []).append(pair)
     heads = [f"{level(p['first'])} less {level(p['second'])}" for p in next(iter(by_arm.values()))]
-    lines = [f"| scenario | {' | '.join(heads)} | told apart |", "|---" * (2 + len(heads)) + "|"]
+    lines = [
+        f"| scenario | random play | high control | {' | '.join(heads)} | told apart |",
+        "|---" * (4 + len(heads)) + "|",
+    ]
+    arms = {arm.id: arm for arm in read_suite("strangers").arm}
+    earned = {
+        (cell["arm"], cell["model"]): Estimate(**cell["estimate"])
+        for cell in report["cells"]
+        if cell["metric"] == "return"
+    }
     for arm, pairs in by_arm.items():
-        told = [str(Estimate(**pair["difference"])) for pair in pairs]
+        terms = arms[arm].terms
+        high = f"{terms.high.removeprefix('script:')} {earned[arm, terms.high]}"
+        told = [str(earned[arm, terms.low]), high if terms.high else ""]
+        told += [str(Estimate(**pair["difference"])) for pair in pairs]
         lines.append(f"| {arm} | {' | '.join(told)} | {sum(p['apart'] for p in pairs)} of 3 |")
     each = [
         f"{head} in {sum(pairs[n]['apart'] for pairs in by_arm.values())} "
@@ -564,7 +577,8 @@ def told_apart() -> list[str]:
     seeds = {pair["seeds"] for pairs in by_arm.values() for pair in pairs}
     lines += [
         "",
-        f"Of {len(by_arm)} scenarios, told apart (after Holm over all rows and pairs): "
+        f"Of {len(by_arm)} scenarios, told apart in either direction (after Holm over all rows and "
+        f"pairs): "
         f"{', '.join(each)}; all three in {every}. n = {', '.join(map(str, sorted(seeds)))} seeds.",
     ]
     return lines

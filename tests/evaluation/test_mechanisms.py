@@ -38,13 +38,18 @@ def games(tmp_path_factory):
     return {one.arm: one for one in found.tournaments}
 
 
+def led(found):
+    """How often best responses lead to each profile."""
+    return {profile: share.mean for profile, share in found.ends.items()}
+
+
 def everybody(kind, game):
     return (kind,) * (3 if game == "pg" else 2)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_without_a_mechanism_best_responses_lead_to_defection_alone(games, game):
-    assert games[f"{game}-none"].ends == {everybody(D, game): 1.0}
+    assert led(games[f"{game}-none"]) == {everybody(D, game): pytest.approx(1)}
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -89,6 +94,8 @@ def test_means_medians_and_shares_are_those_of_the_game(games):
     assert [one.mean for one in found.means] == [2.0, 1.0]
     assert found.shares[0].mean == pytest.approx(1, abs=1e-3)
     assert [one.mean for one in found.ratings] == pytest.approx([0, -1])
+    assert [one.mean for one in found.alone] == [1.0, 2.0]
+    assert found.best_lineup[0] == (C, C) and found.best_lineup[1].mean == 2.0
 
 
 def test_scores_are_between_all_who_defect_and_all_who_cooperate(tmp_path):

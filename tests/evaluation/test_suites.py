@@ -87,6 +87,8 @@ def test_contestants_are_aliases_of_models_or_seats():
     assert contestant("mine", "?mind=cot") == "llm:mine?mind=cot"
     assert contestant("script:cooperator", "?mind=cot") == "script:cooperator"
     assert contestant("random") == "random"
+    assert contestant("level:greedy", "?mind=cot", "clean_up?players=3") == "script:defector"
+    assert contestant("level:best", "", "overcooked-v0") == "script:cook"
     with pytest.raises(BadArgument, match="seats for a contestant"):
         contestant("")
 
@@ -219,3 +221,19 @@ def test_arms_that_may_end_early_do_so_for_everybody(tmp_path):
     run = SuiteRun(suite, [], tmp_path / "x", 1)
     run.begin()
     assert [one.steps for one in run.play().values()] == [7]
+
+
+def test_a_script_that_cannot_sit_in_an_arm_is_refused_before_anything_is_played(tmp_path):
+    only = ("coins-visitor-idle", "overcooked-visitor-cook")
+    with pytest.raises(BadArgument, match="cannot sit in overcooked-visitor-cook"):
+        Evaluate("strangers", ("script:defector",), only=only, out=tmp_path / "x").run()
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_level_is_the_script_that_its_fake_plays(tmp_path):
+    suite = read_suite("strangers").chosen(("matrix-visitor-grim",))
+    run = SuiteRun(suite, ["level:best", "fake?level=best"], tmp_path, 2)
+    run.begin()
+    found = Findings(suite, run.units, run.play())
+    one, two = (found.values(suite.arm[0].id, who, "return") for who in run.models)
+    assert one == two

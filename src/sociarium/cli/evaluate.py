@@ -15,7 +15,7 @@ from rich.table import Table
 from sociarium.cli.checks import at_least
 from sociarium.cli.suite_tables import show
 from sociarium.core import disk
-from sociarium.core.errors import BadArgument, CannotRead, MissingExtra
+from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
 from sociarium.core.manifest import plain, read_manifest
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack import report_bytes
@@ -26,10 +26,11 @@ from sociarium.evaluation.report_films import read_films, write_films
 from sociarium.evaluation.suite import Suite, read_suite, suites
 from sociarium.evaluation.suite_estimate import estimate_suite
 from sociarium.evaluation.suite_processes import in_processes
-from sociarium.evaluation.suite_run import SuiteRun
+from sociarium.evaluation.suite_run import SuiteRun, environment
 from sociarium.evaluation.unit_table import TABLE, unit_table
 from sociarium.language.models.config import Models, find_models
 from sociarium.language.models.runtime import FAKE, ModelRuntime, use_runtime
+from sociarium.players import roster
 from sociarium.views.progress import progress
 
 Name = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SUITE")]
@@ -46,7 +47,7 @@ class Evaluate:
     suite: Name = ""  # name of a suite, or a .toml of your own; without one they are listed
     model: Annotated[
         tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="CONTESTANT")
-    ] = ()  # an alias of models.toml, fake?level=greedy, or a seat: script:cooperator, policy:RUN
+    ] = ()  # an alias of models.toml, fake?level=greedy, level:greedy, or a seat: policy:RUN
     seeds: int | None = None  # episodes of each contestant in each arm; by default the suite's
     only: tuple[str, ...] = ()  # names of arms; all if empty
     framing: tuple[Literal["numbers", "story"], ...] = ()  # how games of one table are told
@@ -77,6 +78,7 @@ class Evaluate:
             return
         if self.prepare:
             _prepare(suite)
+        _check_seats(run)
         run.begin(self._registered(), self.only, sealed, self._named())
         apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
         with use_runtime(ModelRuntime(models)):
@@ -122,6 +124,25 @@ class Evaluate:
             return self.preregistered.read_bytes()
         except OSError as error:
             raise CannotRead(f"Cannot read {self.preregistered}: {error.strerror}") from error
+
+
+def _check_seats(run: SuiteRun) -> None:
+    """Refuses a script or a policy that cannot sit in an arm, before anything is played."""
+    units = {
+        (unit.arm.id, unit.model): unit
+        for unit in run.units
+        if unit.model in run.models and not unit.outside
+    }
+    for (arm, model), unit in units.items():
+        try:
+            env = environment(unit.arm)
+            for seat in unit.focal:
+                roster.player(unit.chairs[seat], env)
+        except SociariumError as error:
+            raise BadArgument(
+                f"{model} cannot sit in {arm}: {error} Choose arms with --only, or contestants "
+                "that can sit anywhere: level:greedy is a script of each world"
+            ) from error
 
 
 def _prepare(suite: Suite) -> None:

@@ -91,10 +91,10 @@ def _show_tournaments(console: Console, found: Findings) -> None:
                 str(one.ratings[number]),
             )
     console.print(table)
-    ends = _table("tournament", "best responses lead to", "from so many of all profiles")
+    ends = _table("tournament", "best responses lead to", "from this share of all profiles")
     ends.columns[1].justify = "left"
     for one in found.tournaments:
-        rows = [(told_profile(profile), f"{share:.0%}") for profile, share in one.ends.items()]
+        rows = [(told_profile(profile), str(share)) for profile, share in one.ends.items()]
         if one.best_responses.cycling:
             rows.append(("no end", f"{one.best_responses.cycling:.0%}"))
         for number, row in enumerate(rows):

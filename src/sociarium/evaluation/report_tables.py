@@ -67,7 +67,7 @@ def tournament_tables(findings: Findings, labels: Mapping[str, str]) -> list[dic
             "one": one,
             "rows": _kinds(one, labels),
             "ends": [
-                (told_profile([labels[kind] for kind in profile]), f"{share:.0%}")
+                (told_profile([labels[kind] for kind in profile]), aligned([[share]])[0][0])
                 for profile, share in one.ends.items()
             ],
             "cycling": f"{one.best_responses.cycling:.0%}" if one.best_responses.cycling else "",

@@ -23,9 +23,11 @@ from sociarium.core.facets import Split
 from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.world_files import packaged, read_packaged, read_world_file
 from sociarium.players import roster
+from sociarium.players.minds.fake_model import level_seat
 
 FOLDER = "sociarium.evaluation"
 SUFFIX = ".toml"
+LEVEL = "level"
 MOST_LINEUPS = 20_000  # in an arm
 MODEL_SEAT = re.compile(r"\{model(?P<options>\?[^}\s]*)?\}(\*(?P<n>\d+))?")
 
@@ -125,7 +127,7 @@ class SuiteArm(_Part):
                 continue
             for _ in range(int(placed["n"] or 1)):
                 model = next(left, "")
-                chairs += roster.parse(contestant(model, placed["options"] or ""))
+                chairs += roster.parse(contestant(model, placed["options"] or "", self.world))
                 who.append(model)
         turns = self.terms.rotate and self.terms.lineups != "orders"
         turn = seed % len(chairs) if turns else 0
@@ -279,18 +281,21 @@ def _has_framings(world: str) -> bool:
     return "framing" in catalogue.choices_of(catalogue.find(world).load())
 
 
-def contestant(model: str, options: str = "") -> str:
+def contestant(model: str, options: str = "", world: str = "") -> str:
     """The seat of a contestant: an alias of a model, or a seat as it is written elsewhere.
 
-    `fake?level=greedy` is a model, `script:cooperator` and `random` are seats. `options` of a seat
-    of the suite, such as a mind, go to models alone.
+    `fake?level=greedy` is a model, `script:cooperator` and `random` are seats; `level:greedy` is
+    the script that a fake of this level plays in a world. `options` of a seat of the suite, such as
+    a mind, go to models alone.
     """
     kind = re.split(r"[:?]", model)[0]
     if not model:
         raise BadArgument(
             "this suite has seats for a contestant: give one, as in --model fake?level=greedy, "
-            "--model MY_ALIAS or --model script:cooperator"
+            "--model MY_ALIAS, --model level:greedy or --model script:cooperator"
         )
+    if kind == LEVEL:
+        return str(level_seat(model.partition(":")[2], world))
     if kind in roster.kinds() and (":" in model or kind in ("random", "idle")):
         return model
     joined = options.lstrip("?")

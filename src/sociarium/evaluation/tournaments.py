@@ -113,16 +113,42 @@ class Tournament:
         return best_responses(self.payoffs)
 
     @cached_property
-    def ends(self) -> dict[tuple[str, ...], float]:
+    def ends(self) -> dict[tuple[str, ...], Estimate]:
         """The profiles to which best responses lead, by the names of their kinds.
 
-        Where all seats are alike it does not matter who sits where.
+        Where all seats are alike it does not matter who sits where. Intervals are over resampled
+        games.
         """
+        found = self._merged(self.best_responses)
+        draws = [self._merged(best_responses(payoffs)) for payoffs in self._draws]
+        return {
+            names: estimate(share, np.array([draw.get(names, 0.0) for draw in draws]))
+            for names, share in found.items()
+        }
+
+    def _merged(self, led: BestResponses) -> dict[tuple[str, ...], float]:
         found: dict[tuple[str, ...], float] = {}
-        for profile, share in self.best_responses.ends.items():
+        for profile, share in led.ends.items():
             names = tuple(self.kinds[k] for k in (sorted(profile) if self.alike else profile))
             found[names] = found.get(names, 0.0) + share
         return found
+
+    @cached_property
+    def alone(self) -> tuple[Estimate, ...]:
+        """What each kind gets where all are of that kind."""
+        return tuple(self._of_profile((k,) * self.players) for k in range(len(self.kinds)))
+
+    @cached_property
+    def best_lineup(self) -> tuple[tuple[str, ...], Estimate]:
+        """The line-up with the largest mean; picked afterwards, so it is more than one may hope."""
+        means = self.payoffs.mean(-1)
+        profile = tuple(int(n) for n in np.unravel_index(int(means.argmax()), means.shape))
+        return tuple(self.kinds[k] for k in sorted(profile)), self._of_profile(profile)
+
+    def _of_profile(self, profile: tuple[int, ...]) -> Estimate:
+        """What one player gets on average in a line-up."""
+        draws = self._draws[(slice(None), *profile)].mean(-1)
+        return estimate(float(self.payoffs[profile].mean()), draws)
 
     @cached_property
     def _draws(self) -> Float[np.ndarray, "draws *profile"]:
@@ -138,6 +164,7 @@ class Tournament:
         kinds = [
             {
                 "kind": kind,
+                "alone": self.alone[k].as_dict(),
                 "mean": self.means[k].as_dict(),
                 "median": self.medians[k],
                 "share": self.shares[k].as_dict(),
@@ -146,13 +173,15 @@ class Tournament:
             }
             for k, kind in enumerate(self.kinds)
         ]
-        ends = [{"profile": profile, "share": share} for profile, share in self.ends.items()]
+        ends = [{"profile": one, "share": share.as_dict()} for one, share in self.ends.items()]
+        names, best = self.best_lineup
         return {
             "arm": self.arm,
             "players": self.players,
             "seeds": len(self.seeds),
             "kinds": kinds,
             "beside": None if self.beside is None else self.beside.tolist(),
+            "best_lineup": {"profile": names, "mean": best.as_dict()},
             "population": self.average_fitness.as_dict(),
             "best_responses": ends,
             "cycling": self.best_responses.cycling,

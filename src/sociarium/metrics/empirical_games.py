@@ -6,13 +6,16 @@ responses lead, which kinds spread, and how strict an equilibrium each kind is f
 """
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-STEP, MOST_STEPS, STILL = 0.1, 1000, 1e-6  # of replicator dynamics
+STEP, MOST_STEPS, STILL = 0.1, 1000, 1e-6  # of replicator dynamics, as published
+USUAL_SPAN, MOST_SMALL_STEPS = 20.0, 5000  # where payoffs span more points steps are smaller
+MOST_ROUNDS = 1000  # of best responses
 TIED = 1e-9  # of points, below which two payoffs are equal
 Profile = tuple[int, ...]
 
@@ -34,8 +37,8 @@ class Fitness:
 class BestResponses:
     """Where best responses lead, one player after the other, from every profile."""
 
-    ends: dict[Profile, float]  # equilibria, each with the share of starts that lead to it
-    cycling: float  # the share of starts that lead to none
+    ends: dict[Profile, float]  # equilibria, each with how often starts lead to it
+    cycling: float  # how often they lead to none
 
 
 def symmetrised(payoffs: Float[np.ndarray, "*profile"]) -> Float[np.ndarray, "*profile"]:
@@ -60,14 +63,17 @@ def mean_payoffs(payoffs: Float[np.ndarray, "*profile"]) -> Float[np.ndarray, " 
 def replicator_fitness(payoffs: Float[np.ndarray, "*profile"]) -> Fitness:
     """Shares grow by how much a kind earns above the mean, where seats are drawn by lot.
 
-    Of several games at once, with axes before those of profiles, each goes its own way.
+    Of several games at once, with axes before those of profiles, each goes its own way. A step is
+    that of the published study, in points; where payoffs span more than its games did it is smaller
+    in proportion, since large steps lead elsewhere.
     """
     first, seats = symmetrised(payoffs)[..., 0], payoffs.shape[-1]
     games, kinds = first.shape[: first.ndim - seats], first.shape[-1]
     shares = np.full((*games, kinds), 1 / kinds)
-    for _ in range(MOST_STEPS):
+    scale = max(1.0, float(first.max() - first.min()) / USUAL_SPAN)
+    for _ in range(MOST_STEPS if scale == 1 else MOST_SMALL_STEPS):
         earned = _beside(first, shares)
-        above = earned - (shares * earned).sum(-1, keepdims=True)
+        above = (earned - (shares * earned).sum(-1, keepdims=True)) / scale
         moves = np.abs(above).max(-1, keepdims=True) >= STILL
         if not moves.any():
             break
@@ -138,33 +144,41 @@ def equilibria(payoffs: Float[np.ndarray, "*profile"], slack: float = TIED) -> l
 def best_responses(payoffs: Float[np.ndarray, "*profile"]) -> BestResponses:
     """Players change in turn to what is best beside the others, and stay where nothing is better.
 
-    Of what is equally good they take the first.
+    All profiles are starts. Where several changes are equally good each is as likely.
     """
-    ends: dict[Profile, int] = {}
-    starts = list(np.ndindex(payoffs.shape[:-1]))
-    for start in starts:
-        *_, end = _responses(payoffs, start)
-        if end is not None:
-            ends[end] = ends.get(end, 0) + 1
-    shares = {profile: times / len(starts) for profile, times in sorted(ends.items())}
-    return BestResponses(shares, 1 - sum(ends.values()) / len(starts))
+    from scipy.sparse import coo_array
+
+    shape, seats = payoffs.shape[:-1], payoffs.shape[-1]
+    many = int(np.prod(shape))
+    turns = []
+    for seat in range(seats):
+        moves = [move for profile in np.ndindex(shape) for move in _moves(payoffs, profile, seat)]
+        start, end, chance = zip(*moves, strict=True)
+        places = [np.ravel_multi_index(np.array(x).T, shape) for x in (end, start)]
+        turns.append(coo_array((chance, places), shape=(many, many)).tocsr())
+    stable = {np.ravel_multi_index(profile, shape): profile for profile in equilibria(payoffs)}
+    mass = np.full(many, 1 / many)
+    for _ in range(MOST_ROUNDS):
+        before = mass
+        for turn in turns:
+            mass = turn @ mass
+        if np.abs(mass - before).max() < TIED:
+            break
+    ends = {profile: float(mass[at]) for at, profile in stable.items() if mass[at] > TIED}
+    return BestResponses(ends, max(0.0, round(1 - math.fsum(ends.values()), 9)))
 
 
-def _responses(
-    payoffs: Float[np.ndarray, "*profile"], profile: Profile
-) -> Iterator[Profile | None]:
-    """Profiles one after the other, in the end an equilibrium, or nothing where they come again."""
-    seen, seats = set(), payoffs.shape[-1]
-    while profile not in seen:
-        seen.add(profile)
-        before = profile
-        for seat in range(seats):
-            if _gain(payoffs, profile, seat) > TIED:
-                profile = _changed(profile, seat, int(np.argmax(_choices(payoffs, profile, seat))))
-        yield profile
-        if profile == before:
-            return
-    yield None
+def _moves(
+    payoffs: Float[np.ndarray, "*profile"], profile: Profile, seat: int
+) -> Iterator[tuple[Profile, Profile, float]]:
+    """Where a player goes from a profile, and how likely."""
+    if _gain(payoffs, profile, seat) <= TIED:
+        yield profile, profile, 1.0
+        return
+    choices = _choices(payoffs, profile, seat)
+    best = np.flatnonzero(choices >= choices.max() - TIED)
+    for kind in best:
+        yield profile, _changed(profile, seat, int(kind)), 1 / len(best)
 
 
 def _gain(payoffs: Float[np.ndarray, "*profile"], profile: Profile, seat: int) -> float:

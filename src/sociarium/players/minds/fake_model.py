@@ -54,16 +54,24 @@ def script_of(level: str, env: Environment[Any, Any], goal: str = "") -> roster.
                 f"{env.id or 'this world'} has none"
             )
         return roster.Seat("script", script)
+    return level_seat(level, env.id)
+
+
+def level_seat(level: str, world: str) -> roster.Seat:
+    """Who plays a level in a world of this name, whatever its arguments and charter."""
+    if level not in LEVELS:
+        raise UnknownName("level", level, LEVELS)
     if level == "random":
         return roster.chair("random?legal=1")
-    world = re.split(r"[?+]", env.id)[0]
     known = level_table()
-    if world not in known:
+    name = re.split(r"[?+]", world)[0]
+    family = next((one for one in known if name in (one, one.rpartition("-v")[0])), "")
+    if not family:
         raise BadArgument(
-            f"fake models play {level} in {', '.join(known)}; in {env.id or 'this world'} only "
+            f"fake models play {level} in {', '.join(known)}; in {world or 'this world'} only "
             "level=random"
         )
-    return roster.chair(str(known[world][level]))
+    return roster.chair(str(known[family][level]))
 
 
 class FakeModel:
