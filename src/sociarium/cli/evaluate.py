@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.table import Table
 from sociarium.cli.checks import at_least
 from sociarium.cli.suite_tables import show
 from sociarium.core import disk
+from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
 from sociarium.core.manifest import plain, read_manifest
 from sociarium.evaluation.findings import Findings
@@ -133,11 +134,12 @@ def _check_seats(run: SuiteRun) -> None:
         for unit in run.units
         if unit.model in run.models and not unit.outside
     }
+    worlds: dict[str, Environment[Any, Any]] = {}
     for (arm, model), unit in units.items():
         try:
-            env = environment(unit.arm)
+            worlds[arm] = worlds.get(arm) or environment(unit.arm)
             for seat in unit.focal:
-                roster.player(unit.chairs[seat], env)
+                roster.player(unit.chairs[seat], worlds[arm])
         except SociariumError as error:
             raise BadArgument(
                 f"{model} cannot sit in {arm}: {error} Choose arms with --only, or contestants "

@@ -1,11 +1,11 @@
 """What a suite shows, as tables in the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.evaluation.findings import ArmMetric, Findings, Pair
+from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
 from sociarium.evaluation.suite import Metric, Suite
 from sociarium.evaluation.tournaments import told_profile
 
@@ -28,7 +28,7 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
         told = ", ".join(f"{model} {share}" for model, share in shares.items())
         console.print(f"\nExplained by who the partners are, {world}: {told}")
     if not found.tournaments:
-        _show_pairs(console, found.pairs)
+        _show_pairs(console, found.pairs_in_arms)
     _show_hypotheses(console, found)
     for one in found.failures:
         console.print(
@@ -102,23 +102,19 @@ def _show_tournaments(console: Console, found: Findings) -> None:
     console.print(ends)
 
 
-def _show_pairs(console: Console, pairs: Iterable[Pair]) -> None:
+def _show_pairs(console: Console, pairs: Sequence[PairInArms]) -> None:
     """Of every two contestants: in how many arms they are told apart, and where they are not."""
-    by_names: dict[tuple[str, str], list[Pair]] = {}
-    for pair in pairs:
-        by_names.setdefault((pair.first, pair.second), []).append(pair)
-    if not by_names:
+    if not pairs:
         return
     table = _table("told apart", "arms", "after Holm", "equal under every seed", "not told apart")
     table.columns[-1].justify = "left"
-    for (first, second), some in by_names.items():
-        unclear = [pair.arm for pair in some if not pair.apart and not pair.tied]
+    for two in pairs:
         table.add_row(
-            f"{first} and {second}",
-            f"{sum(pair.apart for pair in some)} of {len(some)}",
-            str(sum(pair.surely_apart for pair in some)),
-            ", ".join(pair.arm for pair in some if pair.tied) or "none",
-            ", ".join(unclear) or "none",
+            f"{two.first} and {two.second}",
+            f"{two.apart} of {len(two.pairs)}",
+            str(two.surely_apart),
+            ", ".join(pair.arm for pair in two.tied) or "none",
+            ", ".join(pair.arm for pair in two.unclear) or "none",
         )
     console.print(table)
 

@@ -102,6 +102,35 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class PairInArms:
+    """Two contestants in all arms that both played."""
+
+    first: str
+    second: str
+    pairs: tuple[Pair, ...]
+
+    @property
+    def apart(self) -> int:
+        """In how many arms they are told apart."""
+        return sum(pair.apart for pair in self.pairs)
+
+    @property
+    def surely_apart(self) -> int:
+        """In how many they are, after all p-values are adjusted."""
+        return sum(pair.surely_apart for pair in self.pairs)
+
+    @property
+    def tied(self) -> list[Pair]:
+        """Where both got the same under every seed."""
+        return [pair for pair in self.pairs if pair.tied]
+
+    @property
+    def unclear(self) -> list[Pair]:
+        """Where they differ, and are not told apart."""
+        return [pair for pair in self.pairs if not pair.apart and not pair.tied]
+
+
+@dataclass(frozen=True)
 class Failures:
     """How many decisions of a contestant failed in an arm: what it got there is not all its own."""
 
@@ -260,6 +289,14 @@ class Findings:
             replace(draft, adjusted=1.0 if p is None else p)
             for draft, p in zip(drafts, adjusted, strict=True)
         )
+
+    @cached_property
+    def pairs_in_arms(self) -> tuple[PairInArms, ...]:
+        """The same by the two who are compared."""
+        by_names: dict[tuple[str, str], list[Pair]] = {}
+        for pair in self.pairs:
+            by_names.setdefault((pair.first, pair.second), []).append(pair)
+        return tuple(PairInArms(*names, tuple(some)) for names, some in by_names.items())
 
     @cached_property
     def tournaments(self) -> tuple[Tournament, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.evaluation.findings import ArmMetric, Findings, Pair
+from sociarium.evaluation.findings import ArmMetric, Findings
 from sociarium.evaluation.interval_plot import MARKS, picture
 from sociarium.evaluation.plots import COOPERATING, DEFECTING, can_draw
 from sociarium.evaluation.report_numbers import MINUS, aligned, p_value, sortable
@@ -72,7 +72,6 @@ def tournament_tables(findings: Findings, labels: Mapping[str, str]) -> list[dic
             ],
             "cycling": f"{one.best_responses.cycling:.0%}" if one.best_responses.cycling else "",
             "beside": _beside(one, labels),
-            "average": aligned([[one.average_fitness]])[0][0],
         }
         for one in findings.tournaments
     ]
@@ -122,21 +121,14 @@ def tournament_picture(findings: Findings) -> str:
 
 def pair_rows(findings: Findings, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """Of every two contestants: in how many arms they are told apart, and where they are not."""
-    by_names: dict[tuple[str, str], list[Pair]] = {}
-    for pair in findings.pairs:
-        by_names.setdefault((pair.first, pair.second), []).append(pair)
     return [
         {
-            "names": f"{labels[first]} and {labels[second]}",
-            "apart": sum(pair.apart for pair in some),
-            "adjusted": sum(pair.surely_apart for pair in some),
-            "arms": len(some),
-            "tied": [pair.arm for pair in some if pair.tied],
-            "unclear": [
-                f"{pair.arm} (p {p_value(pair.p)})"
-                for pair in some
-                if not pair.apart and not pair.tied
-            ],
+            "names": f"{labels[two.first]} and {labels[two.second]}",
+            "apart": two.apart,
+            "adjusted": two.surely_apart,
+            "arms": len(two.pairs),
+            "tied": [pair.arm for pair in two.tied],
+            "unclear": [f"{pair.arm} (p {p_value(pair.p)})" for pair in two.unclear],
         }
-        for (first, second), some in by_names.items()
+        for two in findings.pairs_in_arms
     ]

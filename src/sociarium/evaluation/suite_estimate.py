@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sociarium.arena.call_estimate import estimate_calls
-from sociarium.arena.match_folder import Terms
+from sociarium.evaluation.series_units import match_terms
 from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit, environment
 from sociarium.language.models.config import Models
 from sociarium.views.progress import OnProgress, silent
@@ -54,13 +54,7 @@ def _more(total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models) -> S
     """Scales a sample of one episode by the seats of models in all of them."""
     first, told = units[0], units[0].arm.terms
     env = environment(first.arm)
-    terms = Terms(
-        clock=told.clock,
-        ends=told.ends,
-        steps=told.steps,
-        knowledge=told.knowledge,
-        privileged=told.privileged,
-    )
+    terms = match_terms(told)
     seats = " ".join(map(str, first.chairs))
     estimate_calls(env, seats, terms, models, sample=1)  # compiles
     began = time.perf_counter()
