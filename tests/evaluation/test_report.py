@@ -161,7 +161,7 @@ def test_the_command_names_contestants_and_arms_but_no_path(tmp_path):
 def test_fakes_are_called_a_machinery_check(model, said, monkeypatch):
     monkeypatch.setattr(report, "can_draw", lambda: False)
     page = render_report(findings((model,), 2), {})
-    assert ("Machinery check:</b> fake models play scripts" in page) == said
+    assert ("Machinery check: no language model played" in page) == said
     assert "matplotlib is not installed" in page and "<img" not in page
 
 

@@ -189,7 +189,8 @@ def test_the_command_prints_and_writes_a_report(file, tmp_path, capsys):
         (('world = "coins"', 'world = "coins"\ncolour = 3'), "colour"),
         (('arms = ["kind", "unkind"]', 'arms = ["kind"]'), "compares two arms"),
         (('arms = ["kind", "unkind"]', 'models = ["idle"]'), "or two models"),
-        (('metric = "return"', 'metric = "taken"'), "a share, which is not tested"),
+        (('arms = ["kind", "unkind"]', 'arms = ["kind"]\nlevel = 1\nthan = "taken"'), "a level"),
+        (('metric = "return"', ""), "needs a metric and a test"),
         (("[defaults]", 'prepare = ["rm -r x"]\n[defaults]'), "prepare"),
     ],
 )

@@ -17,6 +17,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.percept_view import ViewReader
 from sociarium.players.minds.fake_model import (
     LEVELS,
+    SAID,
     fixed_answer,
     level_table,
     script_of,
@@ -134,7 +135,8 @@ def test_other_roles_get_an_answer_that_fits_their_schema():
         },
     }
     told = fixed_answer(schema)
-    assert told == {"goal": "", "steps": ["", ""], "sure": False, "why": "", "kind": "plan"}
+    said = {"goal": SAID, "steps": [SAID, SAID], "sure": False, "why": SAID, "kind": "plan"}
+    assert told == said
 
 
 def test_levels_are_apart_where_the_stored_matches_say_so():

@@ -32,7 +32,9 @@ RUNS = {  # decisions of the model
     "overcooked": 8,
     "cuisine": 8,
     "agreements": 9,
+    "generative": 3,
 }
+MINDS = {"generative": 20, "llm_c": 12}  # calls at most
 MOST_TOKENS = 1500  # of a prompt
 
 
@@ -57,7 +59,7 @@ def rows(folder):
     return [json.loads(line) for line in (folder / DECISIONS).read_text().splitlines()]
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", [*RUNS, "llm_c"])
 def test_a_recorded_match_with_a_real_model_replays_byte_for_byte(run, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     played(run, tmp_path / "run", Models(), calls=f"replay:{RECORDED / run}")
@@ -79,6 +81,25 @@ def test_every_recorded_decision_is_legal_and_most_were_parsed_as_they_came(run)
     assert sum(row["trace"]["rung"] == "parsed" for row in told) >= 0.8 * len(told)
     calls = list(CallReplay(RECORDED / run / CALLS).calls())
     assert all(0 < answer.usage.input_tokens <= MOST_TOKENS for _, _, answer in calls)
+
+
+@pytest.mark.parametrize("run", MINDS)
+def test_a_mind_of_parts_asks_a_real_model_no_oftener_than_it_may(run):
+    calls = list(CallReplay(RECORDED / run / CALLS).calls())
+    assert 0 < len(calls) <= MINDS[run]
+    roles = {at.role for at, _, _ in calls}
+    assert roles == ({"react", "plan", "act", "reflect"} if run == "generative" else {"act"})
+
+
+def test_a_plan_that_is_impossible_is_refused_and_its_reason_is_in_the_next_prompt():
+    told = rows(RECORDED / "llm_c")
+    refused = [n for n, row in enumerate(told[:-1]) if row["trace"].get("parts")]
+    assert refused
+    calls = list(CallReplay(RECORDED / "llm_c" / CALLS).calls())
+    for number in refused:
+        (why,) = told[number]["trace"]["parts"]["act"]["refused"][-1:]
+        later = [asked for at, asked, _ in calls if at.decision == number + 1]
+        assert f"Your last plan failed: {why}" in later[0]["messages"][1]["content"]
 
 
 def test_in_contract_easy_the_model_acts_in_the_world_too():

@@ -2,16 +2,20 @@
 
 import dataclasses
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sociarium.arena.clocks import Turns, clock
 from sociarium.arena.match_folder import Terms
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.language.models.config import Models
+from sociarium.language.models.requests import Completion, Request
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.players import roster
 from sociarium.players.minds.dry_model import DryModel
@@ -19,11 +23,42 @@ from sociarium.views.progress import OnProgress, silent
 
 ESTIMATE = "estimate.json"
 SAMPLE = 100  # steps
+SAMPLED_ROUNDS = 6  # where players take turns and a match has so many rounds
+ROUNDS = re.compile(r"rounds:(\d+)")
+
+
+@dataclass(frozen=True)
+class RoleUse:
+    """What one part of all minds asks of its model: calls, tokens, and money, if known."""
+
+    calls: float = 0.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    money: float | None = 0.0
+
+    def times(self, many: float) -> "RoleUse":
+        """So many times as much."""
+        money = None if self.money is None else many * self.money
+        tokens = many * self.input_tokens, many * self.output_tokens
+        return RoleUse(many * self.calls, *tokens, money)
+
+    def plus(self, other: "RoleUse") -> "RoleUse":
+        """Both together."""
+        unknown = self.money is None or other.money is None
+        money = None if unknown else (self.money or 0.0) + (other.money or 0.0)
+        tokens = (
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+        return RoleUse(self.calls + other.calls, *tokens, money)
 
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """Decisions, calls, tokens and money of a whole match; `sampled` of its `steps` were played."""
+    """Decisions, calls, tokens and money of a whole match; `sampled` of its `steps` were played.
+
+    `roles` has the same by the part of a mind that asks, of models that are no fakes.
+    """
 
     decisions: float
     calls: float
@@ -32,6 +67,7 @@ class CallEstimate:
     money: float | None  # unknown without prices
     sampled: int
     steps: int
+    roles: Mapping[str, RoleUse] = field(default_factory=dict)
 
     @property
     def tokens(self) -> float:
@@ -52,13 +88,31 @@ class CallEstimate:
 def load_estimate(folder: Path) -> CallEstimate | None:
     """The estimate in a folder, if there is one."""
     try:
-        return CallEstimate(**json.loads((folder / ESTIMATE).read_text()))
+        told = json.loads((folder / ESTIMATE).read_text())
+        roles = {name: RoleUse(**use) for name, use in told.pop("roles", {}).items()}
+        return CallEstimate(**told, roles=roles)
     except (OSError, ValueError, TypeError):
         return None
 
 
+class CountingModel(DryModel):
+    """A model that only counts, role by role."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """As a dry model answers."""
+        found = await super().complete(request)
+        counts = self.counts.setdefault(request.address.role, Counter())
+        counts["calls"] += 1
+        counts["input_tokens"] += found.usage.input_tokens
+        counts["output_tokens"] += found.usage.output_tokens
+        return found
+
+
 def models_in(seats: str) -> tuple[str, ...]:
-    """The aliases of all models that sit there."""
+    """The aliases of all models that sit there and act."""
     chairs = [seat for seat in roster.parse(seats) if seat.kind == "llm"]
     return tuple(sorted({dict(seat.options).get("act", seat.ref) for seat in chairs}))
 
@@ -71,11 +125,14 @@ def estimate_calls(
     *,
     seed: int = 0,
     sample: int = SAMPLE,
+    params: Any = None,
     on_progress: OnProgress = silent,
 ) -> CallEstimate:
     """Plays at most `sample` steps with models that only count, and extends them to the match.
 
-    What repairs and retries will cost nobody knows; prompts that grow with time are told short.
+    Where players take turns and the match has so many rounds, it plays whole rounds and extends
+    those. What repairs and retries will cost nobody knows; prompts that grow with time are told
+    short.
     """
     aliases = [models.for_role("act", alias) for alias in models_in(seats)]
     if not aliases:
@@ -83,24 +140,35 @@ def estimate_calls(
     for alias in aliases:
         if alias != "fake":
             models.find(alias)
-    given = {alias: DryModel() for alias in aliases if alias != "fake"}
-    whole = int(env.horizon(env.params())) if terms.steps is None else terms.steps
+    counting = {alias: CountingModel() for alias in models.models}
+    params = env.params() if params is None else params
+    whole = int(env.horizon(params)) if terms.steps is None else terms.steps
+    rounds = _rounds(terms)
+    few = min(rounds, SAMPLED_ROUNDS, sample)
     tried = dataclasses.replace(terms, steps=min(whole, sample), deadline=3600.0)
+    if rounds:
+        tried = dataclasses.replace(tried, steps=whole, ends=(*terms.ends, f"rounds:{few}"))
     tried = dataclasses.replace(tried, calls="live", budget="")
-    with use_runtime(ModelRuntime(models, given=given)):
-        match = tried.match(env, seats, seed, on_progress)
+    with use_runtime(ModelRuntime(models, given=counting)):
+        match = tried.match(env, seats, seed, on_progress, params=params)
     match.run()
     usage: dict[str, float] = {}
     for used in match.usage.values():
         for name, number in used.items():
             usage[name] = usage.get(name, 0.0) + number
     decisions = sum(one.decisions for one in match.hosts.values())
-    over = bool(match.ended) and match.ended != f"steps {sample}"
-    scale = 1.0 if over else whole / max(match.step, 1)
+    over = bool(match.ended) and match.ended not in (f"steps {sample}", f"rounds {few}")
+    scale = 1.0 if over else rounds / few if rounds else whole / max(match.step, 1)
     for end in terms.ends:
         if end.startswith("budget:") and decisions:
             scale = min(scale, float(end.partition(":")[2]) / decisions)
-    priced = all(models.models[alias].priced for alias in given)
+    asked = {alias: one for alias, one in counting.items() if one.counts}
+    priced = all(models.models[alias].priced for alias in asked)
+    roles: dict[str, RoleUse] = {}
+    for alias, one in asked.items():
+        for role, counts in one.counts.items():
+            used = _used(counts, models, alias).times(scale)
+            roles[role] = roles.get(role, RoleUse()).plus(used)
     return CallEstimate(
         decisions=scale * decisions,
         calls=scale * usage.get("calls", 0.0),
@@ -109,4 +177,18 @@ def estimate_calls(
         money=scale * usage.get("money", 0.0) if priced else None,
         sampled=match.step,
         steps=round(scale * match.step),
+        roles=roles,
     )
+
+
+def _rounds(terms: Terms) -> int:
+    """How many rounds a match has; 0 where it is not over after so many."""
+    ends = [int(found[1]) for end in terms.ends if (found := ROUNDS.fullmatch(end))]
+    return min(ends) if ends and isinstance(clock(terms.clock), Turns) else 0
+
+
+def _used(counts: Counter[str], models: Models, alias: str) -> RoleUse:
+    model = models.models[alias]
+    tokens = float(counts["input_tokens"]), float(counts["output_tokens"])
+    money = model.cost(*tokens) if model.priced else None
+    return RoleUse(float(counts["calls"]), *tokens, money)

@@ -23,7 +23,7 @@ from sociarium.arena.host_seats import (
     DEADLINE,
     FORGOTTEN,
     HostSeat,
-    Mind,
+    SeatedHost,
     host_seat,
     host_seats,
     patience,
@@ -135,7 +135,7 @@ class EpisodePlay:
         self._read_skills()
         self.clock.begin(tuple(self.hosts))
         self.now: RunnerState = self.runner.start(memories)
-        self.left: list[Mind] = []  # who sits nowhere any more, and may have to be closed
+        self.left: list[SeatedHost] = []  # who sits nowhere any more, and may have to be closed
         self.step = 0  # steps played
         self.ended, self.paused = "", ""
         self._stopping = self._closed = False
@@ -519,7 +519,7 @@ class EpisodePlay:
             self.recorder.note(self.decisions, self.timing)
             self.decisions, self.timing = [], []
 
-    def remember(self, mind: Mind) -> None:
+    def remember(self, mind: SeatedHost) -> None:
         """Takes a snapshot of a mind; that it cannot say what it remembers is a failure."""
         if not mind.remember():
             self.hosts[mind.seats[0]].failures["snapshot"] += 1

@@ -27,6 +27,7 @@ DEADLINE = 30.0  # seconds
 FALLBACKS = ("stay", "random", "again")
 MOST_MEMORY = 1 << 20  # bytes of a snapshot
 LATE = "no answer before the deadline"
+MINDS = "minds"  # the folder of what host players write down
 FORGOTTEN = {"forgotten": True}  # in place of what a player could not say
 
 
@@ -46,7 +47,7 @@ class Question:
 
 
 @dataclass(eq=False)
-class Mind:
+class SeatedHost:
     """A host player with its seats; it thinks about one question at a time."""
 
     player: HostPlayer
@@ -111,7 +112,7 @@ class Mind:
 class HostSeat:
     """One seat of a host player, and what the player has not been told yet."""
 
-    mind: Mind
+    mind: SeatedHost
     fallback: str = "stay"
     pursues: str = ""  # a skill
     status: str = ""  # how its last skill ended
@@ -179,7 +180,7 @@ def host_seat(
     """
     if not isinstance(who, Seat):
         player = lift(who)
-        mind = Mind(player, seats, patience(getattr(player, "own_deadline", deadline)))
+        mind = SeatedHost(player, seats, patience(getattr(player, "own_deadline", deadline)))
         return {seat: HostSeat(mind) for seat in seats}
     options = who.own_options
     fallback = options.pop("fallback", "stay")
@@ -189,13 +190,13 @@ def host_seat(
     options.pop("crew", None)
     player = lift(kinds()[who.kind].make(who.ref, env, seats, **options))
     seconds = getattr(player, "own_deadline", deadline) if wanted is None else wanted
-    mind = Mind(player, seats, patience(seconds))
+    mind = SeatedHost(player, seats, patience(seconds))
     return {seat: HostSeat(mind, fallback) for seat in seats}
 
 
-def folder_of(mind: Mind, folder: Path | None) -> Path | None:
+def folder_of(mind: SeatedHost, folder: Path | None) -> Path | None:
     """A mind's own folder below that of its match."""
-    return None if folder is None else folder / "minds" / f"seat-{mind.key.replace(',', '-')}"
+    return None if folder is None else folder / MINDS / f"seat-{mind.key.replace(',', '-')}"
 
 
 def patience(seconds: float | str) -> float:

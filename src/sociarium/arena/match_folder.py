@@ -10,6 +10,7 @@ world, where it is one of your own.
 import dataclasses
 import json
 import logging
+import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sociarium.arena import clocks, ends
-from sociarium.arena.host_seats import DEADLINE
+from sociarium.arena.host_seats import DEADLINE, MINDS
 from sociarium.arena.match import Match
 from sociarium.arena.past import cut
 from sociarium.arena.recording import Recorder, payloads_of, record_of
@@ -295,6 +296,7 @@ class MatchFolder(Recorder):
                 raise BadArgument(f"seats are 0 to {kept.page.players - 1}; given {seat}")
         to.claim()
         leaving = () if keep_memory else changes
+        self._copy_minds(to, leaving)
         match = self._retraced(kept, terms, on_progress, trusted, to=to, leaving=leaving)
         for seat, player in changes.items():
             match.session.reseat(seat, player, keep_memory=keep_memory)
@@ -302,6 +304,13 @@ class MatchFolder(Recorder):
         forked = {"from": self.path, "at": step, "seats": changes}
         to.begin(match, world, str(config.get("seats", "")), kept.page.seed, terms, forked)
         return match
+
+    def _copy_minds(self, to: "MatchFolder", leaving: Collection[int]) -> None:
+        """Gives those who stay what they wrote down; each goes back to what it knew by itself."""
+        for place in sorted((self.path / MINDS).glob("seat-*")):
+            seats = {int(seat) for seat in re.findall(r"\d+", place.name)}
+            if place.is_dir() and not seats & set(leaving):
+                shutil.copytree(place, to.path / MINDS / place.name, symlinks=True)
 
     def _retraced(
         self,

@@ -15,8 +15,8 @@ from typing import Any
 from sociarium.arena.clocks import Realtime
 from sociarium.arena.episode_play import EpisodePlay
 from sociarium.arena.host_seats import (
-    Mind,
     Question,
+    SeatedHost,
     folder_of,
     outcome,
 )
@@ -110,7 +110,7 @@ class Session(EpisodePlay):
                 await self._seat_down(mind, own)
                 self.remember(mind)
 
-    async def _seat_down(self, mind: Mind, folder: Path | None) -> None:
+    async def _seat_down(self, mind: SeatedHost, folder: Path | None) -> None:
         """Tells a mind where it sits; one that cannot sit down in time ends the match."""
         seating = HostSeating(
             env=self.env,
@@ -249,7 +249,9 @@ class Session(EpisodePlay):
             trace = reply.trace if reply is not None and first else None
             self.land(percept, question.step, decision, failure, why, trace)
 
-    def _time(self, mind: Mind, question: Question, seconds: float, reply: Reply | None) -> None:
+    def _time(
+        self, mind: SeatedHost, question: Question, seconds: float, reply: Reply | None
+    ) -> None:
         usage = {} if reply is None else dict(reply.usage)
         mind.usage.update(usage)
         row: dict[str, Any] = {"seats": list(question.seats), "asked": question.step}

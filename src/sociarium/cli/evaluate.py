@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.cli.checks import at_least
-from sociarium.cli.suite_tables import show
+from sociarium.cli.suite_tables import role_table, show
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
@@ -188,8 +188,10 @@ def _plan(console: Console, run: SuiteRun, models: Models, ask: bool) -> None:
         found = estimate_suite(run, models, on_progress)
     cost = "no prices in models.toml" if found.money is None else f"{found.money:.2f}"
     console.print(
-        f"Language models: {found.decisions:,.0f} decisions, {found.input_tokens:,.0f} tokens in "
-        f"and {found.output_tokens:,.0f} out, money: {cost}; besides waiting for them, about "
-        f"{found.seconds / 60:.0f} minutes here. From the first steps of each arm; prompts may "
-        "grow, and retries cost extra."
+        f"Language models: {found.decisions:,.0f} decisions, {found.calls:,.0f} calls, "
+        f"{found.input_tokens:,.0f} tokens in and {found.output_tokens:,.0f} out, money: {cost}; "
+        f"besides waiting for them, about {found.seconds / 60:.0f} minutes here. From the first "
+        "steps of each arm; prompts may grow, and retries cost extra."
     )
+    if len(found.roles) > 1:
+        console.print(role_table(found.roles))

@@ -1,10 +1,11 @@
 """What a suite shows, as tables in the terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from sociarium.arena.call_estimate import RoleUse
 from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
 from sociarium.evaluation.suite import Metric, Suite
 from sociarium.evaluation.tournaments import told_profile
@@ -14,6 +15,8 @@ MOST_COLUMNS = 5  # contestants beside each other; more come one below the other
 
 def show(console: Console, suite: Suite, found: Findings) -> None:
     """Everything that is known: means, tournaments, who is told apart, hypotheses."""
+    if found.machinery_check:
+        console.print("machinery check: no language model played", style="bold yellow")
     cells = found.cells
     models = tuple(dict.fromkeys(cell.model for cell in cells))
     if len(models) > MOST_COLUMNS:
@@ -30,6 +33,8 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
     if not found.tournaments:
         _show_pairs(console, found.pairs_in_arms)
     _show_hypotheses(console, found)
+    if suite.left_out:
+        console.print(f"\nnot run: {', '.join(suite.left_out)}", markup=False)
     for one in found.failures:
         console.print(
             f"{one.model} in {one.arm}: {one.failures:,} of {one.decisions:,} decisions failed "
@@ -37,6 +42,16 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
             style="red",
             markup=False,
         )
+
+
+def role_table(roles: Mapping[str, RoleUse]) -> Table:
+    """What the parts of minds ask of models."""
+    table = _table("role", "calls", "tokens in", "tokens out", "money")
+    for role, used in roles.items():
+        counts = (used.calls, used.input_tokens, used.output_tokens)
+        money = "no prices" if used.money is None else f"{used.money:,.2f}"
+        table.add_row(role, *(f"{count:,.0f}" for count in counts), money)
+    return table
 
 
 def _table(*heads: str) -> Table:
@@ -120,13 +135,21 @@ def _show_pairs(console: Console, pairs: Sequence[PairInArms]) -> None:
 
 
 def _show_hypotheses(console: Console, found: Findings) -> None:
-    findings = found.hypotheses
+    findings = [one for one in found.hypotheses if not one.not_run]
+    skipped = [one.id for one in found.hypotheses if one.not_run]
+    if skipped:
+        console.print(f"\nnot tested, since arms were not run: {', '.join(skipped)}", markup=False)
     if not findings:
         return
-    table = _table("hypothesis", "about", "effect", "p (Holm)", "verdict")
-    table.columns[1].justify = table.columns[4].justify = "left"
+    table = _table("hypothesis", "about", "effect", "p (Holm)", "verdict", "published")
+    for column in (1, 4, 5):
+        table.columns[column].justify = "left"
+    if not any(one.published for one in findings):
+        table.columns.pop()
     for one in findings:
         p = "" if one.adjusted is None else f"{one.adjusted:.3g}"
         p = f"opposite {one.against:.3g}" if one.verdict == "contradicted" else p
-        table.add_row(one.id, one.about, str(one.effect or ""), p, one.verdict)
+        say = f"{one.verdict}: {one.why}" if one.verdict == "not tested" else one.verdict
+        row = (one.id, one.about, str(one.effect or ""), p, say, one.published)
+        table.add_row(*row[: len(table.columns)])
     console.print(table)

@@ -1,6 +1,7 @@
 """`sociarium words NAME`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from sociarium.cli.checks import at_least
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
-from sociarium.core.percept import Percept
+from sociarium.core.percept import Percept, SkillOffer
 from sociarium.language.attention import Attention, attention
-from sociarium.language.menus import MenuKind
+from sociarium.language.menus import MenuKind, Vocabulary
 from sociarium.language.prompts import LAYOUT, Prompt, PromptWriter
 from sociarium.language.renderings import STYLES, Style
 from sociarium.language.tokens import count_tokens, exact_counter
 from sociarium.players.planning.offers import every_skill
+from sociarium.players.planning.vocabulary import plan_vocabulary
 from sociarium.views.window_picture import window_png
 
 LOOKED_AT = 20  # the step of each world that `--all` looks at
@@ -40,7 +42,7 @@ class Words:
     player: int = 0  # in which seat
     style: Style = "sentences"  # how what is in view is told
     attention: str = "salience"  # of what is in view: all, nearest:10 or salience
-    menu: MenuKind = "legal"  # what is possible now, or all commands
+    menu: MenuKind = "legal"  # what is possible now, all commands, or all plans
     seats: str = ""  # who plays until then; empty for the world's own demonstration
     players: int | None = None  # how many, instead of the default
     seed: int = 0
@@ -71,7 +73,7 @@ class Words:
             style=self.style,
             attention=chosen,
             menu=self.menu,
-            skills=every_skill(env) if self.skills and self.menu == "all" else (),
+            skills=self._every_skill(env),
             template=layout,
             count=count_tokens if self.tokenizer is None else exact_counter(self.tokenizer),
         )
@@ -82,6 +84,12 @@ class Words:
         if self.image is not None:
             disk.replace(self.image, window_png(percept, env.view_spec))
         print(json.dumps(self._as_dict(prompt, percept)) if self.json else prompt.text)
+
+    def _every_skill(self, env: Environment[Any, Any]) -> Sequence[SkillOffer] | Vocabulary:
+        """What stands in menus that do not depend on what is possible now."""
+        if self.menu == "vocabulary":
+            return plan_vocabulary(env)
+        return every_skill(env) if self.skills and self.menu == "all" else ()
 
     def _as_dict(self, prompt: Prompt, percept: Percept) -> dict[str, Any]:
         return {

@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core.errors import BadArgument, CannotRead
-from sociarium.evaluation.episode_measures import Value
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack import read_pack, read_plan
 from sociarium.evaluation.pack_file import REPORT
 from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.suite_run import APART, PLAN, SuiteRun
+from sociarium.evaluation.values import Value
 from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate
 from sociarium.metrics.comparison import paired_difference
 

@@ -4,37 +4,67 @@ return, reward      of one player, on average: what the world paid, and what the
 cooperation         acts for each opportunity, as the world defines them
 count:EVENT         how often it was done by one player, on average
 aimed:EVENT:SEAT    of all times, the share that was done to the player in a seat
+player:NAME         what `sociarium measure` has of one player, such as attacks_effective
+hit_share           of all attacks, those that hit somebody
+last_apples:WHAT    approach and take of last apples of trees, take_other of others: shares;
+                    restraint is the share taken beside that of other apples
 end:GAUGE           the level in the end; mean:GAUGE over the episode
+lasts:GAUGE         the steps in which it is above 0
 optimum             points of all, and what counts of what is left, for each of the bound
 collective_return, equality, peace, ...   of the society as a whole, as `sociarium measure` has
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from jaxtyping import Bool
 
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.facets import Bounds, Cooperation, find_facet
+from sociarium.evaluation.values import Value
+from sociarium.metrics import safety
 from sociarium.metrics.cooperation import cooperation, rate
-from sociarium.metrics.summary import overall
+from sociarium.metrics.last_apples import AppleWalks, LastAppleCounts, Orchard, last_apples
+from sociarium.metrics.summary import by_player, overall
 
-OF_PLAYERS = ("return", "reward", "cooperation")
-WITH_NAMES = ("count:EVENT", "aimed:EVENT:SEAT", "end:GAUGE", "mean:GAUGE")
+if TYPE_CHECKING:
+    from sociarium.arena.screening import PlayedEpisode
+
+OF_PLAYERS = ("return", "reward", "cooperation", "hit_share")
+WITH_NAMES = (
+    "count:EVENT",
+    "aimed:EVENT:SEAT",
+    "player:NAME",
+    "last_apples:WHAT",
+    "end:GAUGE",
+    "mean:GAUGE",
+    "lasts:GAUGE",
+)
+NAMED_PLAYERS = ("count", "aimed", "player", "last_apples")
+LAST_APPLES = ("approach", "take", "take_other", "restraint")
 MOST_BOUNDS = 1000
 _BOUNDS: dict[tuple[str, int, str], float] = {}
-Value = float | tuple[float, float]  # a number, or how often of how many times
+Moves = Bool[np.ndarray, "time players"]
 
 
 def measured(
-    episode: Episode, env: Environment[Any, Any], measure: str, seats: Sequence[int]
+    episode: Episode,
+    env: Environment[Any, Any],
+    measure: str,
+    seats: Sequence[int],
+    moves: Moves | None = None,
 ) -> Value:
-    """One measure of an episode, for the players in these seats where it is about players."""
+    """One measure of an episode, for the players in these seats where it is about players.
+
+    What is undefined is NaN, or a share of no times. `moves` has who could move in each step.
+    """
     word, _, rest = measure.partition(":")
     chosen = np.array(list(seats), int)
-    if not len(chosen) and word in (*OF_PLAYERS, "count", "aimed"):
+    if not len(chosen) and word in (*OF_PLAYERS, *NAMED_PLAYERS):
         raise BadArgument(f"{measure} is about players, and nobody is meant: see `of`")
     match word:
         case "return":
@@ -50,8 +80,19 @@ def measured(
             return float(episode.events.by_actor(episode.players, name)[chosen].mean())
         case "aimed":
             return _aimed(episode, env, rest, chosen)
-        case "end" | "mean":
+        case "player":
+            own = by_player(episode, find_facet(env, Cooperation))
+            return float(own[_known("measure of a player", rest, list(own))][chosen].mean())
+        case "hit_share":
+            hit, fired = safety.effective(episode), safety.fired(episode)
+            return float(hit[chosen].sum()), float(fired[chosen].sum())
+        case "last_apples":
+            found = last_apples_of(episode, env, moves)
+            return _of_last_apples(_known("measure", rest, LAST_APPLES), found, chosen)
+        case "end" | "mean" | "lasts":
             level = episode.gauges[_known("gauge", rest, [g.name for g in env.gauge_specs])]
+            if word == "lasts":
+                return float((level > 0).sum())
             return float(level[-1] if word == "end" else level.mean()) if len(level) else 0.0
         case "optimum":
             return _share_of_bound(episode, env)
@@ -63,6 +104,52 @@ def _known(kind: str, name: str, names: Sequence[str]) -> str:
     if name not in names:
         raise UnknownName(kind, name, tuple(names))
     return name
+
+
+def last_apples_of(
+    episode: Episode, env: Environment[Any, Any], moves: Moves | None = None
+) -> LastAppleCounts:
+    """Who approached and took last apples, in a world of trees."""
+    if not hasattr(env, "plot_cells") or not hasattr(episode, "states"):
+        raise BadArgument(f"last apples are measured in Harvest without a charter, not in {env.id}")
+    orchard, played = _orchard(env), cast("PlayedEpisode", episode)
+    states = played.states
+    ate = episode.events.of("ate")
+    tree = np.zeros(orchard.shape, int)
+    tree.flat[orchard.cells] = orchard.tree
+    took = np.zeros((*episode.actions.shape, orchard.trees), bool)
+    took[ate.step, ate.actor, tree[ate.row, ate.col]] = True
+    out = np.asarray(states.away) > 0
+    walks = AppleWalks(
+        cell=np.where(out, np.prod(orchard.shape), np.asarray(states.body)),
+        heading=np.asarray(states.heading),
+        apples=np.asarray(states.apple),
+        took=took,
+        moves=np.ones(episode.actions.shape, bool) if moves is None else moves,
+    )
+    return last_apples(orchard, walks)
+
+
+@lru_cache(maxsize=8)
+def _orchard(env: Any) -> Orchard:
+    rows, cols = env.view_spec.rows, env.view_spec.cols
+    ahead, aside = env.view_spec.ego_origin
+    if 2 * aside + 1 != cols:
+        raise BadArgument(f"{env.id} has windows that do not reach as far to both sides")
+    window = (ahead, rows - 1 - ahead, aside)
+    return Orchard.on_map(env.glyphs == "#", env.plot_cells, env.patch, window)
+
+
+def _of_last_apples(what: str, found: LastAppleCounts, chosen: np.ndarray) -> Value:
+    counts = {
+        "approach": (found.approached, found.nearest),
+        "take": (found.taken, found.chances),
+        "take_other": (found.other_taken, found.other_chances),
+    }
+    if what not in counts:
+        return found.restraint(chosen)
+    done, times = counts[what]
+    return float(done[chosen].sum()), float(times[chosen].sum())
 
 
 def _aimed(

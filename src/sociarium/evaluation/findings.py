@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.evaluation.suite import Hypothesis, Metric, Suite
+from sociarium.evaluation.episode_curves import curve_axis
+from sociarium.evaluation.suite import (
+    FAKE_MODEL,
+    Hypothesis,
+    Metric,
+    Suite,
+    SuiteCurve,
+    may_be_model,
+)
 from sociarium.evaluation.suite_run import SuiteUnit, UnitResult
 from sociarium.evaluation.tournaments import Tournament, tournament
+from sociarium.evaluation.values import shares
 from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate, over_episodes
 from sociarium.metrics.comparison import (
     Verdict,
@@ -63,10 +72,34 @@ class Finding:
     verdict: Verdict
     why: str = ""
     needed: int | None = None  # seeds to find an effect of this size
+    published: str = ""  # what others reported
+
+    @property
+    def not_run(self) -> bool:
+        """Whether an arm it is about was not played."""
+        return self.why.startswith("not run")
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
         return _plain(asdict(self))
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """A curve of a contestant in an arm: means over seeds at some rounds or steps."""
+
+    curve: str
+    arm: str
+    model: str
+    side: str
+    axis: str  # rounds or steps
+    at: tuple[float, ...]
+    means: tuple[Estimate, ...]
+    seeds: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "means": [one.as_dict() for one in self.means]}
 
 
 @dataclass(frozen=True)
@@ -306,6 +339,37 @@ class Findings:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def curves(self) -> tuple[CurvePoints, ...]:
+        """Every curve of every contestant in every arm, by sides."""
+        found = []
+        for one in self.suite.curve:
+            for (arm, model), by_seed in self._found.items():
+                for side in one.of:
+                    name = f"{one.id} {side}"
+                    results = [one for some in by_seed.values() for one in some]
+                    rows = [each.curves[name] for each in results if name in each.curves]
+                    if rows:
+                        found.append(self._curve(one, arm, model, side, np.array(rows)))
+        return tuple(found)
+
+    def _curve(
+        self, one: SuiteCurve, arm: str, model: str, side: str, rows: Float[np.ndarray, "seeds _"]
+    ) -> CurvePoints:
+        axis, far = curve_axis(self.suite.find_arm(arm).terms)
+        at = np.linspace(0, far, one.points + 1)
+        means = tuple(over_episodes(column) for column in rows.T)
+        return CurvePoints(one.id, arm, model, side, axis, tuple(at.tolist()), means, len(rows))
+
+    @cached_property
+    def machinery_check(self) -> bool:
+        """Whether fakes or scripts played in place of language models, and no model did."""
+        seats = [word for arm in self.suite.arm for word in arm.seats.split()]
+        names = [str(one) for one in (*self.models, *seats)]
+        fakes = any(FAKE_MODEL.fullmatch(name) for name in names)
+        minds = any("mind=" in seat for seat in seats)
+        return (fakes or minds) and not any(map(may_be_model, filter(None, names)))
+
+    @cached_property
     def hypotheses(self) -> list[Finding]:
         """Every hypothesis for every pair it is about; p-values adjusted over all of them."""
         drafts = [draft for one in self.suite.hypothesis for draft in self._tested(one)]
@@ -314,8 +378,13 @@ class Findings:
         return [_judged(*each) for each in zip(drafts, adjusted, against, strict=True)]
 
     def _tested(self, one: Hypothesis) -> Iterable["_Draft"]:
-        for about, (first, second) in self._pairs(one):
-            left, right = (self.values(arm, who, one.metric) for arm, who in (first, second))
+        if one.untested:
+            yield _Draft(one, ", ".join(one.arms), 0, why=one.untested)
+        for about, ((arm, who), (other_arm, other)) in self._pairs(one):
+            left = shares(self.values(arm, who, one.metric))
+            right = shares(self.values(other_arm, other, one.than or one.metric))
+            if one.level is not None:
+                right = dict.fromkeys(left, float(one.level))
             seeds = sorted(left.keys() & right.keys())
             values = [np.array([x[s] for s in seeds], np.float64) for x in (left, right)]
             if len(seeds) < 2:
@@ -328,25 +397,33 @@ class Findings:
 
         Controls and a roster are not asked about, unless there is nobody else.
         """
+        if one.untested:
+            return
         if one.models:
             first, second = one.models
             arms = one.arms or tuple(arm.id for arm in self.suite.arm if arm.has_model)
             for arm in arms:
                 yield f"{first} and {second} in {arm}", ((arm, first), (arm, second))
             return
-        first, second = one.arms
+        first, second = one.arms if len(one.arms) == 2 else one.arms * 2
         has = [self.suite.find_arm(arm).has_model for arm in (first, second)]
         always = {model for arm in one.arms for model in self.suite.find_arm(arm).terms.always}
         given = [model for model in self.models if model and model not in always]
         for model in (given or self.models) if any(has) else ("",):
             left, right = (
-                (arm, model if mine else "") for arm, mine in zip(one.arms, has, strict=True)
+                (arm, model if mine else "") for arm, mine in zip((first, second), has, strict=True)
             )
+            about = first if one.one_arm and first == second else f"{first} and {second}"
             if left in self._planned and right in self._planned:
-                yield f"{first} and {second}" + (f" with {model}" if model else ""), (left, right)
+                yield about + (f" with {model}" if model else ""), (left, right)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values in one order."""
+        newer = {
+            "curves": [one.as_dict() for one in self.curves],
+            "not_run": list(self.suite.left_out),
+            "machinery_check": self.machinery_check,
+        }
         return {
             "suite": self.suite.id,
             "digest": self.suite.digest,
@@ -360,6 +437,7 @@ class Findings:
             "pairs": [pair.as_dict() for pair in self.pairs],
             "tournaments": [one.as_dict() for one in self.tournaments],
             "hypotheses": [finding.as_dict() for finding in self.hypotheses],
+            **{name: told for name, told in newer.items() if told},
         }
 
 
@@ -409,6 +487,7 @@ def _draft(
     right: Float[np.ndarray, " seeds"],
 ) -> _Draft:
     effect = paired_difference(left, right, one.statistic)
+    assert one.test
     if one.test == "equivalent":
         found = equivalence(left, right, margin=float(one.margin), unit=one.unit)
         return _Draft(one, about, len(left), found.difference, found.p, equal=found.verdict)
@@ -430,7 +509,7 @@ def _judged(draft: _Draft, adjusted: float | None, against: float | None) -> Fin
         equal = draft.equal == "identical" or (adjusted is not None and adjusted <= ALPHA)
         say = "supported" if equal else "inconclusive"
     else:
-        assert adjusted is not None
+        assert adjusted is not None and one.test
         say = verdict(adjusted, against, draft.effect, one.test, ALPHA)
     return Finding(
         one.id,
@@ -444,4 +523,5 @@ def _judged(draft: _Draft, adjusted: float | None, against: float | None) -> Fin
         say,
         draft.why or ("the values are identical" if draft.equal == "identical" else ""),
         draft.needed,
+        one.published,
     )

@@ -36,6 +36,7 @@ from sociarium.core.facets import Hidden
 from sociarium.core.hidden import draw_hidden
 from sociarium.core.manifest import MANIFEST, plain, versions
 from sociarium.core.record import Page, Record, found_in, told_as
+from sociarium.evaluation.decision_measures import USAGE, WORDS
 from sociarium.evaluation.pack import (
     CALL_LINES,
     WORLDS,
@@ -181,6 +182,8 @@ class _Replayed:
         if found.decisions:  # else it was played from a record, which has none
             told["failures"] = sealed.failures, found.failures
         for name in {**sealed.values, **found.values}:
+            if self._unrecorded(name, name in found.values):
+                continue
             told[name] = sealed.values.get(name), found.values.get(name)
         for name, (before, now) in told.items():
             if repr(before) != repr(now):
@@ -189,6 +192,18 @@ class _Replayed:
                     f"it is played again. It was changed, or played by versions that play "
                     f"otherwise{self._versions()}"
                 )
+
+    @property
+    def _by_decisions(self) -> bool:
+        """Whether a metric is about what host players decided, or whose turn it was."""
+        words = (*WORDS, "last_apples")
+        metrics = self.pack.plan.suite.metric
+        return any(one.measure.partition(":")[0] in words for one in metrics)
+
+    def _unrecorded(self, metric: str, found: bool) -> bool:
+        """Whether a metric is of what calls used: no record has it, and prices are not sealed."""
+        (measure,) = [one.measure for one in self.pack.plan.suite.metric if one.id == metric]
+        return measure == "cost" or (measure in USAGE and not found)
 
     def _versions(self) -> str:
         there, here = self.pack.manifest.get("versions") or {}, versions()
@@ -307,7 +322,9 @@ class _Replayed:
             return "calls"
         with self._told(unit):
             for trial, name in names.items():
-                self._play_from_record(unit, world, trial, self.pack.members[name + EPISODE])
+                decisions = self.pack.members.get(name + DECISIONS, b"")
+                data = self.pack.members[name + EPISODE]
+                self._play_from_record(unit, world, trial, data, decisions)
         return "records"
 
     @contextmanager
@@ -360,9 +377,12 @@ class _Replayed:
             raise CannotRead(f"{name}{DECISIONS} is not what its calls lead to")
 
     def _play_from_record(
-        self, unit: SuiteUnit, world: World, trial: int | None, data: bytes
+        self, unit: SuiteUnit, world: World, trial: int | None, data: bytes, decisions: bytes
     ) -> None:
-        """Checks a record by itself, and that it is of this unit, and lays it down to measure."""
+        """Checks a record by itself, and that it is of this unit, and lays it down to measure.
+
+        Decisions are laid down as they are told; what they used is in no record.
+        """
         told = unit.arm.terms
         kept = record.unpacked(data, EPISODE)
         env = reveal(world) if told.reveal else world
@@ -380,6 +400,8 @@ class _Replayed:
             folder.mkdir(parents=True, exist_ok=True)
             disk.replace(folder / MANIFEST, json.dumps({"finished": True}).encode())
         disk.replace(at / EPISODE, data)
+        if decisions and self._by_decisions:
+            disk.replace(at / DECISIONS, decisions)
 
     def _belongs(
         self, unit: SuiteUnit, world: World, env: World, trial: int | None, kept: Record

@@ -28,12 +28,13 @@ from sociarium.evaluation.report_numbers import NONE, aligned, p_value, sortable
 from sociarium.evaluation.report_tables import (
     LOOKS,
     Contestant,
+    curve_tables,
     listed,
     pair_rows,
     tournament_picture,
     tournament_tables,
 )
-from sociarium.evaluation.suite import FOLDER, SUFFIX, Metric, Suite, built_in
+from sociarium.evaluation.suite import FAKE_MODEL, FOLDER, SUFFIX, Metric, Suite, built_in
 from sociarium.views.trace_page import visible
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ TEMPLATE = "report_page.html"
 MOST_COLUMNS = 7  # contestants beside each other; more come one below the other
 LOW, HIGH = "low control", "high control"
 AS_SEATED = "as seated"  # the column of arms without a contestant
-_FAKE = re.compile(r"(llm:)?fake([?:].*)?(\*\d+)?")
 _SIDES = {"focal": "the contestant", "others": "the others", "all": "everybody"}
 
 
@@ -90,6 +90,9 @@ def render_report(
         versions=_versions(manifest),
         preregistered=config.get("preregistered", ""),
         fake=_has_fakes(findings),
+        machinery_check=findings.machinery_check,
+        not_run=suite.left_out,
+        curves=curve_tables(findings, labels),
         metrics=[] if crowded else [_metric(findings, m, cells, contestants) for m in suite.metric],
         listed=listed(suite, cells, contestants) if crowded else None,
         tournaments=tournament_tables(findings, labels),
@@ -214,7 +217,7 @@ def _versions(manifest: Mapping[str, Any]) -> str:
 
 def _has_fakes(findings: Findings) -> bool:
     seats = [word for arm in findings.suite.arm for word in arm.seats.split()]
-    return any(_FAKE.fullmatch(name) for name in (*findings.models, *seats))
+    return any(FAKE_MODEL.fullmatch(name) for name in (*findings.models, *seats))
 
 
 def _by_role(cell: ArmMetric, suite: Suite, given: Collection[str]) -> ArmMetric:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sociarium.evaluation.curve_plot import curve_picture, line_label
 from sociarium.evaluation.findings import ArmMetric, Findings
 from sociarium.evaluation.interval_plot import MARKS, picture
 from sociarium.evaluation.plots import COOPERATING, DEFECTING, can_draw
@@ -13,6 +14,7 @@ from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.tournaments import Tournament, told_profile
 from sociarium.metrics.bootstrap import Estimate
 
+SHOWN = 6  # points of a curve in its table
 PLACE = "place"  # the factor by which arms share a panel
 
 
@@ -132,3 +134,31 @@ def pair_rows(findings: Findings, labels: Mapping[str, str]) -> list[dict[str, A
         }
         for two in findings.pairs_in_arms
     ]
+
+
+def curve_tables(findings: Findings, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every curve: its picture, and some of its points as a table of arms by rounds or steps."""
+    found = []
+    for curve in findings.suite.curve:
+        lines = [one for one in findings.curves if one.curve == curve.id]
+        if not lines:
+            continue
+        sides = len(curve.of)
+        every = max(1, -(-(len(lines[0].at) - 1) // (SHOWN - 1)))
+        points = [*range(0, len(lines[0].at) - 1, every), len(lines[0].at) - 1]
+        written = aligned([[one.means[n] for n in points] for one in lines])
+        drawn = base64.b64encode(curve_picture(lines, curve.id)).decode() if can_draw() else ""
+        rows = [
+            {
+                "arm": one.arm,
+                "line": line_label(one, sides),
+                "label": labels[one.model],
+                "n": one.seeds,
+            }
+            | {"cells": cells}
+            for one, cells in zip(lines, written, strict=True)
+        ]
+        axis = lines[0].axis
+        heads = [f"{lines[0].at[n]:g}" for n in points]
+        found.append({"curve": curve, "axis": axis, "heads": heads, "rows": rows, "picture": drawn})
+    return found

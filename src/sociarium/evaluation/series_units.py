@@ -22,8 +22,8 @@ from sociarium.core.errors import CannotRead
 from sociarium.core.facets import Hidden
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.core.stopping import asked_to_stop
-from sociarium.evaluation.episode_measures import Value
 from sociarium.evaluation.suite import ArmTerms, SuiteArm, Trial
+from sociarium.evaluation.values import Value
 from sociarium.machine import keep_loaded
 from sociarium.players.roster import Seat
 

@@ -14,7 +14,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from sociarium import catalogue
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
@@ -28,7 +35,9 @@ from sociarium.players.minds.fake_model import level_seat
 FOLDER = "sociarium.evaluation"
 SUFFIX = ".toml"
 LEVEL = "level"
+BY_NAME = ("ordered:", "aimed:")  # measures that end in the name of a player
 MOST_LINEUPS = 20_000  # in an arm
+FAKE_MODEL = re.compile(r"(llm:)?fake([?:].*)?(\*\d+)?")
 MODEL_SEAT = re.compile(r"\{model(?P<options>\?[^}\s]*)?\}(\*(?P<n>\d+))?")
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.:-]{0,79}$")]
@@ -183,28 +192,65 @@ class Metric(_Part):
         return not self.worlds or re.split(r"[-?+]", world)[0] in self.worlds
 
 
+class SuiteCurve(_Part):
+    """How something goes over an episode: by rounds where players take turns, else by steps."""
+
+    id: Id
+    measure: str  # return, count:EVENT: so far, of one player on average; gauge:NAME: the level
+    of: Annotated[tuple[Side, ...], Field(min_length=1, max_length=3)] = ("focal",)
+    arms: tuple[Id, ...] = ()  # all if empty
+    points: Annotated[int, Field(ge=1, le=200)] = 20  # after the start
+    told: Sentence = ""
+
+    def applies(self, arm: str) -> bool:
+        """Whether it is drawn of an arm."""
+        return not self.arms or arm in self.arms
+
+
 class Hypothesis(_Part):
-    """What is expected: the first arm, or contestant, beside the second."""
+    """What is expected: the first arm, contestant or metric beside the second, or a number."""
 
     id: Id
     says: Sentence
-    metric: Id
-    test: Test
+    metric: Id | Literal[""] = ""
+    test: Test | Literal[""] = ""
     arms: tuple[Id, ...] = ()  # two; of `models` any, and all with a contestant if empty
     models: tuple[str, ...] = ()  # two to compare in these arms; empty: each by itself
     statistic: Statistic = "mean"
     margin: Annotated[float, Field(gt=0)] = 0.5  # of an equivalence
     unit: Literal["sd", "points"] = "sd"
+    than: Id | Literal[""] = ""  # the metric of the second side, if another
+    level: float | None = None  # a number in place of the second side
+    published: Sentence = ""  # what others reported, with their number of runs
+    untested: Sentence = ""  # why it cannot be tested
+
+    @property
+    def one_arm(self) -> bool:
+        """Whether both sides are in one arm."""
+        return not self.models and bool(self.than or self.level is not None)
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Hypothesis":
-        """Two arms are compared, or two contestants in any arms."""
-        if len(self.models) not in (0, 2) or (not self.models and len(self.arms) != 2):
+        """Two arms are compared, two contestants in any arms, or an arm with itself."""
+        if self.untested:
+            return self
+        if not self.metric or not self.test:
+            raise ValueError(f"{self.id} needs a metric and a test, or why it is untested")
+        arms = 1 if self.one_arm and len(self.arms) == 1 else 2
+        if self.level is not None and (self.than or len(self.arms) != 1 or self.models):
+            raise ValueError(f"{self.id} compares one arm with a level, and nothing else")
+        if len(self.models) not in (0, 2) or (not self.models and len(self.arms) != arms):
             raise ValueError(
                 f"{self.id} compares two arms, or two models in any arms; given "
                 f"{len(self.arms)} arms and {len(self.models)} models"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, handler: Any) -> dict[str, Any]:
+        """Without what is newer than suites that are known by their digest, where it is unused."""
+        newer = ("than", "level", "published", "untested")
+        return {k: x for k, x in handler(self).items() if k not in newer or x not in ("", None)}
 
 
 class Suite(_Part):
@@ -219,22 +265,35 @@ class Suite(_Part):
     arm: Annotated[tuple[SuiteArm, ...], Field(min_length=1, max_length=1000)]
     metric: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=100)]
     hypothesis: Annotated[tuple[Hypothesis, ...], Field(max_length=1000)] = ()
+    curve: Annotated[tuple[SuiteCurve, ...], Field(max_length=100)] = ()
+    left_out: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()  # arms that are not asked for
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, handler: Any) -> dict[str, Any]:
+        """Without what is newer than suites that are known by their digest, where it is unused."""
+        return {k: x for k, x in handler(self).items() if k not in ("curve", "left_out") or x}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Suite":
-        """Names are used once, and what hypotheses name is there."""
-        for kind, parts in (("arm", self.arm), ("metric", self.metric)):
+        """Names are used once, and what hypotheses and curves name is there."""
+        parts_by_kind = (("arm", self.arm), ("metric", self.metric), ("curve", self.curve))
+        for kind, parts in parts_by_kind:
             ids = [part.id for part in parts]
             twice = sorted({one for one in ids if ids.count(one) > 1})
             if twice:
                 raise ValueError(f"the {kind} {twice[0]} is there twice")
-        metrics, arms = {m.id for m in self.metric}, {a.id for a in self.arm}
-        shares = {m.id for m in self.metric if m.measure.startswith("aimed:")}
+        metrics = {m.id for m in self.metric}
+        arms = {a.id for a in self.arm} | set(self.left_out)
         for one in self.hypothesis:
-            if one.metric in shares:
-                raise ValueError(f"{one.id} is about {one.metric}, a share, which is not tested")
-            if one.metric not in metrics:
-                raise ValueError(f"{one.id} is about {one.metric}; metrics are {sorted(metrics)}")
+            for metric in () if one.untested else filter(None, (one.metric, one.than)):
+                if metric not in metrics:
+                    raise ValueError(f"{one.id} is about {metric}; metrics are {sorted(metrics)}")
+        called = {word for arm in self.arm for word in re.findall(r"name=([^&}\s*]+)", arm.seats)}
+        for one in () if self.left_out else self.metric:
+            name = one.measure.rpartition(":")[2]
+            if one.measure.startswith(BY_NAME) and not name.isdigit() and name not in called:
+                raise ValueError(f"{one.id} is about {name}, and no seat has that name")
+        for one in (*self.hypothesis, *self.curve):
             unknown = [arm for arm in one.arms if arm not in arms]
             if unknown:
                 raise ValueError(f"{one.id} is about the arm {unknown[0]}, which is not there")
@@ -253,12 +312,13 @@ class Suite(_Part):
         return found[0]
 
     def chosen(self, only: tuple[str, ...]) -> "Suite":
-        """The suite with these arms alone, and what can be said about them."""
+        """The suite with these arms alone; what is said about others cannot be tested."""
         if not only:
             return self
         arms = tuple(self.find_arm(id) for id in only)
-        said = tuple(h for h in self.hypothesis if set(h.arms) <= set(only))
-        return self.model_copy(update={"arm": arms, "hypothesis": said})
+        left_out = tuple(arm.id for arm in self.arm if arm.id not in only)
+        said = tuple(_not_run(one, left_out) for one in self.hypothesis)
+        return self.model_copy(update={"arm": arms, "hypothesis": said, "left_out": left_out})
 
     def framed(self, framings: Sequence[str]) -> "Suite":
         """With every arm whose world can be told in several ways once in each of these."""
@@ -277,6 +337,14 @@ class Suite(_Part):
         return self.model_copy(update={"arm": tuple(arms), "hypothesis": tuple(hypotheses)})
 
 
+def _not_run(one: Hypothesis, left_out: Sequence[str]) -> Hypothesis:
+    """A hypothesis, which is not tested where one of its arms is not played."""
+    missing = [arm for arm in one.arms if arm in left_out]
+    if not missing or one.untested:
+        return one
+    return one.model_copy(update={"untested": f"not run: {', '.join(missing)}"[:500]})
+
+
 def _has_framings(world: str) -> bool:
     return "framing" in catalogue.choices_of(catalogue.find(world).load())
 
@@ -286,7 +354,7 @@ def contestant(model: str, options: str = "", world: str = "") -> str:
 
     `fake?level=greedy` is a model, `script:cooperator` and `random` are seats; `level:greedy` is
     the script that a fake of this level plays in a world. `options` of a seat of the suite, such as
-    a mind, go to models alone.
+    a mind, go to models alone; a name goes to everybody.
     """
     kind = re.split(r"[:?]", model)[0]
     if not model:
@@ -294,12 +362,26 @@ def contestant(model: str, options: str = "", world: str = "") -> str:
             "this suite has seats for a contestant: give one, as in --model fake?level=greedy, "
             "--model MY_ALIAS, --model level:greedy or --model script:cooperator"
         )
-    if kind == LEVEL:
-        return str(level_seat(model.partition(":")[2], world))
-    if kind in roster.kinds() and (":" in model or kind in ("random", "idle")):
-        return model
     joined = options.lstrip("?")
-    return f"llm:{model}" + (("&" if "?" in model else "?") + joined if joined else "")
+    called = "&".join(word for word in joined.split("&") if word.startswith("name="))
+    if kind == LEVEL:
+        return _with_options(str(level_seat(model.partition(":")[2], world)), called)
+    if kind in roster.kinds() and (":" in model or kind in ("random", "idle")):
+        return _with_options(model, called)
+    return _with_options(f"llm:{model}", joined)
+
+
+def _with_options(seat: str, options: str) -> str:
+    return seat + (("&" if "?" in seat else "?") + options if options else "")
+
+
+def may_be_model(seat: str) -> bool:
+    """Whether a contestant or a seat is a language model that is no fake, or may ask one."""
+    kind = re.split(r"[:?*]", seat)[0]
+    if MODEL_SEAT.fullmatch(seat) or FAKE_MODEL.fullmatch(seat) or kind == LEVEL:
+        return False
+    known = kind in roster.kinds() and (":" in seat or kind in ("random", "idle"))
+    return kind in ("llm", "agent") if known else True
 
 
 def built_in() -> tuple[str, ...]:

@@ -1,23 +1,24 @@
 """What a suite will ask of language models, before it is played: from a few steps of each arm."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from sociarium.arena.call_estimate import estimate_calls
+from sociarium.arena.call_estimate import RoleUse, estimate_calls
 from sociarium.evaluation.series_units import match_terms
-from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit, environment
+from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit
 from sociarium.language.models.config import Models
 from sociarium.views.progress import OnProgress, silent
 
-SAMPLE = 5  # steps that are played of an arm
+SAMPLE = 6  # steps, or rounds of turns, that are played of an arm
 
 
 @dataclass(frozen=True)
 class SuiteEstimate:
-    """Episodes that are left, and decisions, tokens and money of the models in them.
+    """Episodes that are left, and decisions, calls, tokens and money of the models in them.
 
-    `seconds` are what this machine needs beside the models, which are asked at once.
+    `roles` has calls, tokens and money by the part of a mind that asks, without fakes; `seconds`
+    are what this machine needs beside the models, which are asked at once.
     """
 
     episodes: int
@@ -27,6 +28,8 @@ class SuiteEstimate:
     output_tokens: float = 0.0
     money: float | None = 0.0  # unknown without prices
     seconds: float = 0.0
+    calls: float = 0.0
+    roles: Mapping[str, RoleUse] = field(default_factory=dict)
 
 
 def estimate_suite(
@@ -42,7 +45,7 @@ def estimate_suite(
     total = SuiteEstimate(len(left), len(asked))
     for number, units in enumerate(by_place.values()):
         on_progress(number, len(by_place))
-        total = _more(total, units, models)
+        total = _more(run, total, units, models)
     return total
 
 
@@ -50,17 +53,23 @@ def _chairs(unit: SuiteUnit) -> int:
     return sum(chair.kind == "llm" for chair in unit.chairs)
 
 
-def _more(total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models) -> SuiteEstimate:
+def _more(
+    run: SuiteRun, total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models
+) -> SuiteEstimate:
     """Scales a sample of one episode by the seats of models in all of them."""
     first, told = units[0], units[0].arm.terms
-    env = environment(first.arm)
+    env = run.world(first.arm)
     terms = match_terms(told)
     seats = " ".join(map(str, first.chairs))
-    estimate_calls(env, seats, terms, models, sample=1)  # compiles
+    params = env.params(**told.params)
+    estimate_calls(env, seats, terms, models, sample=1, params=params)  # compiles
     began = time.perf_counter()
-    found = estimate_calls(env, seats, terms, models, sample=SAMPLE)
+    found = estimate_calls(env, seats, terms, models, sample=SAMPLE, params=params)
     took = (time.perf_counter() - began) * found.steps / max(found.sampled, 1)
     times = told.trials * sum(map(_chairs, units)) / _chairs(first)
+    roles = dict(total.roles)
+    for role, used in found.roles.items():
+        roles[role] = roles.get(role, RoleUse()).plus(used.times(times))
     return SuiteEstimate(
         total.episodes,
         total.asked,
@@ -69,4 +78,6 @@ def _more(total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models) -> S
         total.output_tokens + times * found.output_tokens,
         None if total.money is None or found.money is None else total.money + times * found.money,
         total.seconds + times * took,
+        total.calls + times * found.calls,
+        roles,
     )

@@ -18,6 +18,7 @@ from sociarium.language.models.config import find_models
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.machine import configure
 
+MATCHES = 15  # that a process plays before its results are written down
 DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 _worker: dict[str, Any] = {}
 
@@ -28,11 +29,26 @@ def in_processes(run: SuiteRun, jobs: int, models: Path | None) -> Apart:
     def played(tables: list[list[SuiteUnit]]) -> Iterator[list[UnitResult]]:
         context = multiprocessing.get_context("spawn")
         arguments = (run.plan.model_dump_json(), run.out, models, os.getpid())
-        keys = [[unit.key for unit in table] for table in tables]
+        keys = [[unit.key for unit in part] for table in tables for part in parts_of(table)]
         with context.Pool(min(jobs, max(len(keys), 1)), _begin, arguments) as pool:
             yield from pool.imap_unordered(_play, keys)
 
     return played
+
+
+def parts_of(table: list[SuiteUnit]) -> list[list[SuiteUnit]]:
+    """A table whose matches are split, so that processes share them; episodes stay whole.
+
+    Pure players play all of a table at once, which is faster.
+    """
+    if not table[0].outside:
+        return [table]
+    by_episode: dict[str, list[SuiteUnit]] = {}
+    for unit in table:
+        by_episode.setdefault(unit.episode, []).append(unit)
+    groups = list(by_episode.values())
+    parts = [groups[first : first + MATCHES] for first in range(0, len(groups), MATCHES)]
+    return [[unit for group in part for unit in group] for part in parts]
 
 
 def _begin(plan: str, out: Path, models: Path | None, parent: int) -> None:

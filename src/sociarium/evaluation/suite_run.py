@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.arena.match import Match
-from sociarium.arena.match_folder import DECISIONS, MatchFolder
+from sociarium.arena.match_folder import MatchFolder
 from sociarium.arena.play_many import play_many
 from sociarium.arena.replay import Replay
 from sociarium.arena.screening import PlayedEpisode
+from sociarium.arena.series import trial_folder
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
-from sociarium.evaluation.episode_measures import Value, measured
+from sociarium.evaluation.decision_measures import WORDS, HostDecisions, decision_value
+from sociarium.evaluation.episode_curves import curve_points
+from sociarium.evaluation.episode_measures import measured
 from sociarium.evaluation.series_units import (
     is_series,
     match_terms,
@@ -38,8 +41,10 @@ from sociarium.evaluation.series_units import (
     series_of,
     trial_episodes,
 )
-from sociarium.evaluation.suite import Metric, Suite, SuiteArm
-from sociarium.players.minds.templates import find_goal, mind_names, mind_template
+from sociarium.evaluation.suite import Metric, Side, Suite, SuiteArm
+from sociarium.evaluation.values import Value, defined
+from sociarium.players.minds.mind import mind_hashes
+from sociarium.players.minds.templates import find_goal, find_personality
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent, watched
 
@@ -92,10 +97,12 @@ class UnitResult:
     values: dict[str, Value]
     decisions: int = 0  # that its host players were asked for
     failures: int = 0  # and those for which they gave no valid answer in time
+    curves: dict[str, tuple[float, ...]] = field(default_factory=dict)  # by curve and side
 
     def line(self) -> bytes:
         """As it is written down."""
-        return json.dumps(vars(self)).encode() + b"\n"
+        told = {name: x for name, x in vars(self).items() if name != "curves" or x}
+        return json.dumps(told).encode() + b"\n"
 
 
 Apart = Callable[[list[list[SuiteUnit]]], Iterator[list[UnitResult]]]
@@ -136,8 +143,12 @@ def _units(suite: Suite, arm: SuiteArm, lineup: tuple[str, ...], seed: int) -> I
         played["templates"] = _templates()
         goals = {dict(chair.options).get("goal") for chair in chairs if chair.kind == "llm"}
         played["goals"] = sorted(find_goal(goal).text for goal in goals if goal)
+        kinds = {dict(chair.options).get("personality") for chair in chairs if chair.kind == "llm"}
+        told = sorted(repr(find_personality(kind)) for kind in kinds if kind)
+        played |= {"personalities": told} if told else {}
     episode = _hashed(played)
-    measured = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
+    measured: list[Any] = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
+    measured += [one.model_dump() for one in suite.curve if one.applies(arm.id)]
     free = [seat for seat, model in enumerate(who) if model]
     sides = [(seat,) for seat in free]
     if arm.terms.lineups != "orders":
@@ -160,7 +171,7 @@ def _fixed(value: Any) -> Any:
 @cache
 def _templates() -> dict[str, str]:
     """The prompts of all minds, by their hashes."""
-    return {name: mind_template(name).hash for name in mind_names()}
+    return mind_hashes()
 
 
 class SuiteRun:
@@ -170,6 +181,14 @@ class SuiteRun:
         self.suite, self.out, self.models = suite, out, tuple(models)
         self.units = units(suite, models, seeds)
         self.seeds = seeds
+        self._worlds: dict[tuple[str, int], Environment[Any, Any]] = {}
+
+    def world(self, arm: SuiteArm) -> Environment[Any, Any]:
+        """The world of an arm; arms that share one share its programs."""
+        name = (arm.name, len(arm.seated(("random",) * arm.free)[0]))
+        if name not in self._worlds:
+            self._worlds[name] = environment(arm)
+        return self._worlds[name]
 
     def begin(
         self,
@@ -217,9 +236,12 @@ class SuiteRun:
         for line in file.read_bytes().splitlines() if file.exists() else ():
             try:
                 row = json.loads(line)
-                values = {n: _fixed(v) for n, v in row["values"].items()}
-                told = {name: _fixed(told) for name, told in row.items()}
-                found[row["key"]] = UnitResult(**{**told, "values": values})
+                tables = ("values", "curves")
+                told = {n: _fixed(x) for n, x in row.items() if n not in tables}
+                told |= {
+                    n: {name: _fixed(x) for name, x in row[n].items()} for n in tables if n in row
+                }
+                found[row["key"]] = UnitResult(**told)
             except (ValueError, KeyError, TypeError):
                 continue
         return found
@@ -256,7 +278,7 @@ class SuiteRun:
         for unit in table:
             by_episode.setdefault(unit.episode, []).append(unit)
         groups, outside = list(by_episode.values()), table[0].outside
-        env = environment(table[0].arm)
+        env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
         most = AT_ONCE[outside or series]
         for first in range(0, len(groups), most):
@@ -275,7 +297,7 @@ class SuiteRun:
 
     def episode(self, unit: SuiteUnit) -> PlayedEpisode:
         """The episode of a unit that is done, once more; that of a series is its last trial."""
-        env = environment(unit.arm)
+        env = self.world(unit.arm)
         if is_series(unit.arm.terms, env):
             return next(iter(self._series(env, [unit])))[-1]
         return (self._matches(env, [unit]) if unit.outside else batch(env, [unit]))[0]
@@ -283,22 +305,51 @@ class SuiteRun:
     def _result(
         self, env: Environment[Any, Any], unit: SuiteUnit, trials: Sequence[PlayedEpisode]
     ) -> UnitResult:
+        decided = self.decisions(env, unit)
         values = {
-            one.id: over_trials([value_of(one, env, unit, each) for each in trials], one.trial)
+            one.id: over_trials(
+                [value_of(one, env, unit, *each) for each in zip(trials, decided, strict=True)],
+                one.trial,
+            )
             for one in self.suite.metric
-            if one.applies(unit.arm.world) and _measured_seats(one, env.players, unit)
+            if one.applies(unit.arm.world) and measured_seats(one.of, env.players, unit)
         }
-        steps, asked = sum(map(len, trials)), self._asked(unit)
-        failed = sum(bool(row["failure"]) for row in asked)
-        return UnitResult(unit.key, *unit.place, steps, values, len(asked), failed)
+        rows = [row for one in decided for row in one.of(unit.focal or range(env.players))]
+        failed = sum(bool(row["failure"]) for row in rows)
+        return UnitResult(
+            unit.key,
+            *unit.place,
+            sum(map(len, trials)),
+            defined(values),
+            len(rows),
+            failed,
+            self._curves(env, unit, trials[-1], decided[-1]),
+        )
 
-    def _asked(self, unit: SuiteUnit) -> list[dict[str, Any]]:
-        """The decisions of a unit's host players, in all trials."""
+    def decisions(self, env: Environment[Any, Any], unit: SuiteUnit) -> list[HostDecisions]:
+        """What the host players of a unit decided, trial by trial; nothing where there are none."""
+        terms, folder = unit.arm.terms, self.out / PLAYED / unit.episode
         if not unit.outside:
-            return []
-        files = sorted((self.out / PLAYED / unit.episode).rglob(DECISIONS))
-        rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
-        return [row for row in rows if not unit.focal or row["seat"] in unit.focal]
+            return [HostDecisions()] * terms.trials
+        series = is_series(terms, env)
+        trials = [trial_folder(folder, n) if series else folder for n in range(terms.trials)]
+        return [HostDecisions.read(trial, unit.chairs, terms.clock) for trial in trials]
+
+    def _curves(
+        self,
+        env: Environment[Any, Any],
+        unit: SuiteUnit,
+        episode: PlayedEpisode,
+        decided: HostDecisions,
+    ) -> dict[str, tuple[float, ...]]:
+        """By curve and side, how it went in the last trial."""
+        rounds = decided.rounds(len(episode))
+        return {
+            f"{one.id} {side}": curve_points(episode, env, one, unit.arm.terms, seats, rounds)
+            for one in self.suite.curve
+            for side in one.of
+            if one.applies(unit.arm.id) and (seats := measured_seats(side, env.players, unit))
+        }
 
     def _series(
         self, env: Environment[Any, Any], some: Sequence[SuiteUnit]
@@ -368,15 +419,30 @@ def batch(env: Environment[Any, Any], some: Sequence[SuiteUnit]) -> list[PlayedE
 
 
 def value_of(
-    metric: Metric, env: Environment[Any, Any], unit: SuiteUnit, episode: PlayedEpisode
+    metric: Metric,
+    env: Environment[Any, Any],
+    unit: SuiteUnit,
+    episode: PlayedEpisode,
+    decided: HostDecisions | None = None,
 ) -> Value:
     """A metric of an episode, of the contestant, of all others, or of everybody."""
-    return measured(episode, env, metric.measure, _measured_seats(metric, env.players, unit))
+    seats, decided = measured_seats(metric.of, env.players, unit), decided or HostDecisions()
+    word, _, rest = metric.measure.partition(":")
+    if word in WORDS:
+        return decision_value(metric.measure, decided, seats, len(episode))
+    event, _, name = rest.rpartition(":")
+    if word == "aimed" and not name.isdigit():
+        target = next((n for n, chair in enumerate(unit.chairs) if chair.name == name), None)
+        others = [seat for seat in seats if seat != target]
+        told = f"aimed:{event}:{target}"
+        return (0.0, 0.0) if target is None else measured(episode, env, told, others)
+    moves = decided.moves(*episode.actions.shape)
+    return measured(episode, env, metric.measure, seats, moves)
 
 
-def _measured_seats(metric: Metric, players: int, unit: SuiteUnit) -> tuple[int, ...]:
+def measured_seats(side: Side, players: int, unit: SuiteUnit) -> tuple[int, ...]:
     """Whom a metric is about; nobody, where it is about others and there are none."""
     everybody = tuple(range(players))
-    if metric.of == "others":
+    if side == "others":
         return tuple(seat for seat in everybody if seat not in unit.focal)
-    return unit.focal if metric.of == "focal" and unit.focal else everybody
+    return unit.focal if side == "focal" and unit.focal else everybody

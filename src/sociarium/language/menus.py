@@ -1,18 +1,19 @@
 """What a player can choose, as numbered lines, as a flat JSON schema, and read back to a decision.
 
 A menu is `legal`, with what is possible now, or has `all` well-formed commands, so that what comes
-of impossible ones can be studied. Whatever is chosen, `core.menu.refusal` has the last word.
+of impossible ones can be studied, or the `vocabulary` of plans, possible or not. Whatever is
+chosen, `core.menu.refusal` has the last word.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from sociarium.core.actions import ActionSpec
 from sociarium.core.decision import BadAnswer, Decision, as_decision
-from sociarium.core.errors import UnknownName, printable
+from sociarium.core.errors import BadArgument, UnknownName, printable
 from sociarium.core.patches import LONGEST_TERMS, LONGEST_TEXT, TO_ALL
 from sociarium.core.percept import Percept, SkillOffer
 from sociarium.core.specs import name_seats
@@ -20,7 +21,7 @@ from sociarium.core.text import BadText, read_json
 from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.spoken import spoken
 
-MenuKind = Literal["legal", "all"]
+MenuKind = Literal["legal", "all", "vocabulary"]
 MENU_KINDS: tuple[MenuKind, ...] = get_args(MenuKind)
 _ACTED = {  # what can be written and done: the verb, and something that it is done to
     "propose": ("propose", "terms 1"),
@@ -250,10 +251,23 @@ class Menu:
         return self.phrases.commas(shown) if shown else self.phrases("menu.nothing")
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """The plans of a world: skills, whether or not they are possible now, and actions beside them.
+
+    While nobody can follow a skill, as where a society deliberates, none is offered, and whatever
+    is legal can be chosen.
+    """
+
+    offers: Callable[[Percept], Sequence[SkillOffer]]
+    actions: frozenset[str]  # that stand beside skills whenever they are legal
+
+
 class MenuWriter:
     """Makes the menus of one environment's players.
 
-    `skills` are all that there are in this world, for menus of `all` commands; `writes` what can be
+    `skills` are all that there are in this world, for menus of `all` commands, or its plans, for
+    those of the `vocabulary`; `writes` what can be
     written besides (say, draft, propose, sign, vote, link), `terms` what a clause can be about, and
     `spans` the numbers of what can be signed and voted on.
     """
@@ -262,7 +276,7 @@ class MenuWriter:
         self,
         actions: Sequence[ActionSpec],
         kind: MenuKind = "legal",
-        skills: Sequence[SkillOffer] = (),
+        skills: Sequence[SkillOffer] | Vocabulary = (),
         writes: Sequence[str] = (),
         terms: Sequence[str] = (),
         spans: Mapping[str, tuple[int, int]] | None = None,
@@ -270,7 +284,11 @@ class MenuWriter:
     ) -> None:
         if kind not in MENU_KINDS:
             raise UnknownName("menu", kind, MENU_KINDS)
-        self.kind, self._skills, self._say = kind, tuple(skills), phrases
+        plans = skills if isinstance(skills, Vocabulary) else None
+        if (plans is not None) != (kind == "vocabulary"):
+            raise BadArgument(f"a menu of the vocabulary has the plans of a world; given {kind}")
+        self.kind, self._plans, self._say = kind, plans, phrases
+        self._skills = () if isinstance(skills, Vocabulary) else tuple(skills)
         self._actions = tuple(actions)
         self._writes, self._terms, self._spans = tuple(writes), tuple(terms), dict(spans or {})
 
@@ -279,18 +297,21 @@ class MenuWriter:
         return {thing for offer in self._offers(percept) for thing in offer.things}
 
     def _offers(self, percept: Percept) -> Sequence[SkillOffer]:
+        if self._plans is not None:
+            return self._plans.offers(percept)
         return self._skills if self.kind == "all" else percept.skills
 
     def menu(self, percept: Percept, nearest: Mapping[str, str] | None = None) -> Menu:
         """The choices of a percept; `nearest` tells where the nearest thing of each name is."""
         legal = None if self.kind == "all" else set(percept.legal)
+        offers = self._offers(percept)
         items = [
             MenuItem(action.name, name_seats(action.name, percept.names), {"action": action.name})
             for action in self._actions
-            if legal is None or action.name in legal
+            if (legal is None or action.name in legal) and self._stands(action.name, offers)
         ]
         taken = {item.id for item in items}
-        for offer in self._offers(percept):
+        for offer in offers:
             for item in self._skill(offer, nearest or {}):
                 if item.id not in taken:  # an action may be called like the deed that does it
                     taken.add(item.id)
@@ -303,6 +324,10 @@ class MenuWriter:
             self._spans,
             self._say,
         )
+
+    def _stands(self, action: str, offers: Sequence[SkillOffer]) -> bool:
+        """Whether an action stands in the menu: beside plans only what no plan does."""
+        return self._plans is None or not offers or action in self._plans.actions
 
     def _timely(self, kind: str, legal: set[str] | None) -> bool:
         """Whether it is time to write something; what can also be done has its time then."""

@@ -18,7 +18,7 @@ from sociarium.core.percept import Contact, Percept, SkillOffer
 from sociarium.core.percept_builder import MOST_NAMED
 from sociarium.core.specs import ViewSpec, name_seats, seat_planes
 from sociarium.language.attention import Attention
-from sociarium.language.menus import Menu, MenuKind, MenuWriter
+from sociarium.language.menus import Menu, MenuKind, MenuWriter, Vocabulary
 from sociarium.language.phrases import IN_ENGLISH, Phrases
 from sociarium.language.remembered import MapWords
 from sociarium.language.renderings import PerceptRenderer, Style
@@ -116,7 +116,8 @@ class PromptWriter:
     >>> percept = percept_at(env, "random", seat=1, step=50)
     >>> print(PromptWriter(env, style="ascii").write(percept))
 
-    `skills` are all that the world has, for a menu of `all` commands. `template` lays the sections
+    `skills` are all that the world has, for a menu of `all` commands, or its plans, for one of the
+    `vocabulary`; actions are then not listed among the rules. `template` lays the sections
     out (Jinja2, in its sandbox); `persona` and `demonstrations` are texts of whoever sets up the
     player. Tokens are counted by `count`.
     """
@@ -128,7 +129,7 @@ class PromptWriter:
         style: Style = "sentences",
         attention: Attention | None = None,
         menu: MenuKind = "legal",
-        skills: Sequence[SkillOffer] = (),
+        skills: Sequence[SkillOffer] | Vocabulary = (),
         persona: str = "",
         demonstrations: Sequence[str] = (),
         template: str = LAYOUT,
@@ -194,7 +195,7 @@ class PromptWriter:
         lines = [say("rules.title", title=sheet.title, summary=sheet.summary)]
         for number, text in sheet.rules.items():
             lines.append(say("rules.rule", number=number, text=name_seats(text, names)))
-        return "\n".join([*lines, self._window_and_actions])
+        return "\n".join(filter(None, [*lines, self._window_and_actions]))
 
     def _window_and_actions_text(self) -> str:
         say, spec, lines = self._say, self.env.view_spec, []
@@ -206,6 +207,8 @@ class PromptWriter:
             reach = {"forth": row, "back": spec.rows - row - 1, "left": col}
             reach |= {"right": spec.cols - col - 1, "rows": spec.rows, "cols": spec.cols}
             lines.append(say(f"rules.window_{plan.window}", **reach))
+        if self._menus.kind == "vocabulary":
+            return "\n".join(lines)
         lines.append(say("rules.actions"))
         for action in self.env.actions:
             key = "rules.action" if action.sentence else "rules.action_bare"

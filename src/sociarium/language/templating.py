@@ -30,3 +30,19 @@ def compile_template(template: str) -> Callable[..., str]:
             raise BadArgument(f"the template cannot be filled in: {error}") from None
 
     return fill_in
+
+
+@cache
+def names_in(template: str) -> frozenset[str]:
+    """The values that a template names."""
+    try:
+        from jinja2 import TemplateError, meta
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise MissingExtra("jinja2", "words") from None
+    try:
+        return frozenset(
+            meta.find_undeclared_variables(ImmutableSandboxedEnvironment().parse(template))
+        )
+    except TemplateError as error:
+        raise BadArgument(f"the template cannot be read: {error}") from None

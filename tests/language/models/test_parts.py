@@ -14,7 +14,7 @@ from sociarium.language.menus import Menu, MenuItem
 from sociarium.language.models.budget import Budget, CapReached, Caps
 from sociarium.language.models.config import Models, find_models, read_models
 from sociarium.language.models.limiter import RateLimiter
-from sociarium.language.models.output import OutputForm
+from sociarium.language.models.output import THOUGHT, OutputForm
 from sociarium.language.models.repair import (
     NoAnswer,
     ask_until_valid,
@@ -358,7 +358,7 @@ def test_a_legal_schema_lists_the_choices_and_a_static_one_is_the_same_for_every
 
 
 def test_thought_comes_first_and_who_was_spoken_to_is_asked_to_answer():
-    form = OutputForm(MENU, ("thought",), spoken_to=True)
+    form = OutputForm(MENU, (THOUGHT,), spoken_to=True)
     schema = form.schema("legal_schema")
     assert list(schema["properties"])[:3] == ["thought", "choice", "say"]
     assert schema["required"] == ["thought", "choice", "say"]

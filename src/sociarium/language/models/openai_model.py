@@ -9,7 +9,14 @@ from typing import Any
 from sociarium.core.errors import MissingExtra, printable
 from sociarium.language.models.config import ModelConfig
 from sociarium.language.models.network import check_network
-from sociarium.language.models.requests import CallError, CallFailure, Completion, Request, Usage
+from sociarium.language.models.requests import (
+    EMBED,
+    CallError,
+    CallFailure,
+    Completion,
+    Request,
+    Usage,
+)
 
 CONNECT = 10.0  # seconds
 TOOL = "decide"
@@ -79,7 +86,9 @@ class OpenAIModel:
         try:
             # The endpoint by its path: the method for it transforms and copies every field, which
             # costs as much as all the rest.
-            raw = await client.post("/chat/completions", cast_to=object, body=self._body(request))
+            embeds = request.address.role == EMBED
+            path = "/embeddings" if embeds else "/chat/completions"
+            raw = await client.post(path, cast_to=object, body=self._body(request))
         except openai.APIStatusError as error:
             raise self._failed(_by_status(error.status_code), error) from None
         except openai.APITimeoutError as error:
@@ -88,11 +97,13 @@ class OpenAIModel:
             raise self._failed("connection", error) from None
         except (openai.OpenAIError, ValueError, RecursionError) as error:  # an answer that is none
             raise self._failed("malformed", error) from None
-        return self._read(raw)
+        return self._read_vector(raw) if embeds else self._read(raw)
 
     def _body(self, request: Request) -> dict[str, Any]:
         """What the server is sent."""
         told = request.body
+        if request.address.role == EMBED:
+            return {"model": told["model"], "input": request.messages[-1].text}
         body: dict[str, Any] = {name: told[name] for name in _SENT} | self.config.extra_body
         if request.schema is not None and request.mode in ("legal_schema", "static_schema"):
             strict = request.mode == "static_schema"
@@ -103,6 +114,15 @@ class OpenAIModel:
             body["tools"] = [{"type": "function", "function": what}]
             body["tool_choice"] = {"type": "function", "function": {"name": TOOL}}
         return body
+
+    def _read_vector(self, raw: Any) -> Completion:
+        """A vector out of a server's JSON, as text; whoever asked checks its numbers."""
+        try:
+            text = json.dumps(raw["data"][0]["embedding"], allow_nan=False)
+            used, model = (raw.get("usage") or {}).get("prompt_tokens"), str(raw.get("model") or "")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise self._failed("malformed", error) from None
+        return Completion(text, Usage(_count(used)), model=printable(model)[:100])
 
     def _read(self, raw: Any) -> Completion:
         """A completion out of a server's JSON, of which nothing is sure."""

@@ -1,17 +1,141 @@
 """How a model's answer is held to a form: the schema, what it is told about it, and its length."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from sociarium.core.decision import BadAnswer
+from sociarium.core.text import strip_text
 from sociarium.language.menus import Menu
 from sociarium.language.models.config import OutputMode
+from sociarium.language.phrases import IN_ENGLISH, Phrases
 
 LONGEST_THOUGHT = 200  # characters
 LONGEST_SAY = 120  # characters
 LETTERS_A_TOKEN = 2  # at least, in what models write
 AROUND = 48  # tokens of names, numbers, quotes and brackets
+
+
+class AnswerField(BaseModel):
+    """A field of an answer that is no choice: a text, several of them, or whether something is so.
+
+    `says` is what the model is told about it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,39}$")]
+    kind: Literal["text", "texts", "truth"] = "text"
+    says: Annotated[str, Field(max_length=300)] = ""
+    most: Annotated[int, Field(ge=1, le=4000)] = LONGEST_THOUGHT  # characters of a text
+    count: Annotated[int, Field(ge=1, le=20)] = 1  # of texts
+
+    @property
+    def bounded(self) -> dict[str, Any]:
+        """The schema of its values, with their lengths."""
+        text = {"type": "string", "maxLength": self.most}
+        if self.kind == "texts":
+            return {"type": "array", "items": text, "minItems": self.count, "maxItems": self.count}
+        return {"type": "boolean"} if self.kind == "truth" else text
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """The schema without lengths, which strict servers do not know."""
+        if self.kind == "texts":
+            return {"type": "array", "items": {"type": "string"}}
+        return {"type": "boolean" if self.kind == "truth" else "string"}
+
+    def words(self, say: Phrases) -> str:
+        """What the model is told about it."""
+        if not self.says:
+            return say("form.thought" if self.name == "thought" else "form.text", name=self.name)
+        key = {"text": "form.field", "texts": "form.texts", "truth": "form.truth"}[self.kind]
+        return say(key, name=self.name, says=self.says, count=self.count)
+
+    @property
+    def most_tokens(self) -> int:
+        """What its longest value takes."""
+        texts = 0 if self.kind == "truth" else self.count
+        return 8 + texts * (4 + self.most // LETTERS_A_TOKEN)
+
+    @property
+    def empty(self) -> Any:
+        """What stands for a value that was not given."""
+        return {"text": "", "texts": (), "truth": False}[self.kind]
+
+    def read(self, value: Any) -> str | bool | tuple[str, ...]:
+        """A value out of an answer; raises `BadAnswer` for what is none."""
+        if self.kind == "truth":
+            said = str(value).strip().lower()
+            if said not in _TRUTHS:
+                raise BadAnswer(f"{self.name} is true or false")
+            return _TRUTHS[said]
+        if self.kind == "text":
+            return self._text(value)
+        if not isinstance(value, list) or len(value) < self.count:
+            raise BadAnswer(f"{self.name} is a list of {self.count} texts")
+        return tuple(self._text(one) for one in value[: self.count])
+
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise BadAnswer(f"{self.name} is a text")
+        return strip_text(value)[0].strip()[: self.most]
+
+
+_TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
+THOUGHT = AnswerField(name="thought")
+
+
+def object_schema(
+    properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties if required is None else required),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True)
+class FieldsForm:
+    """The form of an answer that chooses nothing: its fields."""
+
+    fields: tuple[AnswerField, ...]
+    phrases: Phrases = IN_ENGLISH
+
+    def schema(self, mode: OutputMode) -> dict[str, Any] | None:
+        """The schema for a mode; without one, words have to do."""
+        if mode == "text":
+            return None
+        if mode == "legal_schema":
+            return object_schema({one.name: one.bounded for one in self.fields})
+        return object_schema({one.name: one.static for one in self.fields})
+
+    def minimal(self, mode: OutputMode) -> dict[str, Any] | None:
+        """The same: nothing can be left out."""
+        return self.schema(mode)
+
+    def words(self, mode: OutputMode) -> str:
+        """What the model is told about the form."""
+        told = [one.words(self.phrases) for one in self.fields]
+        return self.phrases("form.json", fields=self.phrases.semicolons(told))
+
+    @property
+    def most_tokens(self) -> int:
+        """What the longest answer in this form takes."""
+        return AROUND + sum(one.most_tokens for one in self.fields)
+
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of an answer; raises `BadAnswer` where one is missing or wrong."""
+        for one in self.fields:
+            if one.name not in answer:
+                raise BadAnswer(f"the answer has no {one.name}")
+        return {one.name: one.read(answer[one.name]) for one in self.fields}
 
 
 @dataclass(frozen=True)
@@ -22,7 +146,7 @@ class OutputForm:
     """
 
     menu: Menu
-    before: tuple[str, ...] = ()  # such as thought
+    before: tuple[AnswerField, ...] = ()  # such as thought
     spoken_to: bool = False
 
     def schema(self, mode: OutputMode) -> dict[str, Any] | None:
@@ -30,15 +154,11 @@ class OutputForm:
         if mode == "text":
             return None
         found = self._fields
-        required = [*self.before, "choice", *(["say"] if self.spoken_to else [])]
-        if mode != "legal_schema":
-            found, required = {name: _static(name, one) for name, one in found.items()}, [*found]
-        return {
-            "type": "object",
-            "properties": found,
-            "required": required,
-            "additionalProperties": False,
-        }
+        if mode == "legal_schema":
+            said = ["say"] if self.spoken_to else []
+            return object_schema(found, [*self._before, "choice", *said])
+        static = {name: _static(name, one) for name, one in found.items()}
+        return object_schema({**static, **{name: one.static for name, one in self._before.items()}})
 
     def minimal(self, mode: OutputMode) -> dict[str, Any] | None:
         """The schema with the choice alone."""
@@ -49,13 +169,17 @@ class OutputForm:
         return whole
 
     @cached_property
+    def _before(self) -> dict[str, AnswerField]:
+        return {one.name: one for one in self.before}
+
+    @cached_property
     def _fields(self) -> dict[str, Any]:
-        text = {"type": "string", "maxLength": LONGEST_THOUGHT}
-        found = {**dict.fromkeys(self.before, text), **self.menu.schema["properties"]}
+        texts = {name: one.bounded for name, one in self._before.items()}
+        found = {**texts, **self.menu.schema["properties"]}
         if "say" in found:
             said = {"type": "string", "maxLength": LONGEST_SAY}
-            others = {n: x for n, x in found.items() if n not in (*self.before, "choice", "say")}
-            first = {n: found[n] for n in (*self.before, "choice")}
+            others = {n: x for n, x in found.items() if n not in (*self._before, "choice", "say")}
+            first = {n: found[n] for n in (*self._before, "choice")}
             found = {**first, "say": said, **others} if self.spoken_to else {**found, "say": said}
         return found
 
@@ -66,8 +190,8 @@ class OutputForm:
             if name == "choice":
                 key = "form.choice_name" if mode == "legal_schema" else "form.choice"
                 told.append(say(key))
-            elif name in self.before:
-                told.append(say(f"form.{name}"))
+            elif name in self._before:
+                told.append(self._before[name].words(say))
             elif name == "say":
                 told.append(say("form.say", most=LONGEST_SAY))
             elif name == "say_to":
@@ -82,11 +206,12 @@ class OutputForm:
     @property
     def most_tokens(self) -> int:
         """What the longest answer in this form takes."""
-        texts = LONGEST_THOUGHT * len(self.before)
+        texts = sum(one.most * one.count for one in self.before if one.kind != "truth")
         texts += LONGEST_SAY if "say" in self.menu.writes else 0
         longest = max(len(item.id) for item in self.menu.items)
         arguments = 8 * (len(self._fields) - len(self.before) - 1)
-        return AROUND + arguments + (texts + longest) // LETTERS_A_TOKEN
+        names = 8 * max(0, len(self.before) - 1)
+        return AROUND + names + arguments + (texts + longest) // LETTERS_A_TOKEN
 
 
 def _static(name: str, field: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,4 +219,4 @@ def _static(name: str, field: Mapping[str, Any]) -> dict[str, Any]:
     if name == "choice":
         return {"type": "integer"}
     kind = "string" if "enum" in field else field["type"]
-    return {"type": [kind, "null"]} if name != "thought" else {"type": kind}
+    return {"type": [kind, "null"]}

@@ -52,6 +52,7 @@ def local_fixes(text: str) -> Iterator[Any]:
         for whole in (inner[: end + 1] if end > 0 else "", inner):
             yield from _objects(whole)
         yield from _objects(_closed(inner))
+        yield from _objects(_finished(inner))
     if found := _CHOICE.search(text):
         yield {"choice": found.group(1).strip()}
     if found := _NUMBER.search(text):
@@ -91,6 +92,25 @@ def _closed(text: str) -> str:
         elif letter == "," and depth == 1:
             cut = place
     return text[:cut] + "}" if cut else ""
+
+
+def _finished(text: str) -> str:
+    """An object that was cut off within a text or a list, which ends there."""
+    inside, escaped, open_ones = False, False, list[str]()
+    for letter in text:
+        if inside:
+            inside = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            inside = True
+        elif letter in "{[":
+            open_ones.append("}" if letter == "{" else "]")
+        elif letter in "}]" and open_ones:
+            open_ones.pop()
+    if not open_ones:
+        return ""
+    whole = text[:-1] if escaped else text
+    return whole + ('"' if inside else "") + "".join(reversed(open_ones))
 
 
 async def ask_until_valid(

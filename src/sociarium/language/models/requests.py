@@ -27,6 +27,7 @@ CallFailure = Literal[
     "broken",  # whatever a model that is a function raises
 ]
 CALL_FAILURES: tuple[CallFailure, ...] = get_args(CallFailure)
+EMBED = "embed"  # the role of calls that ask for the vector of a text
 RETRIED = ("rate_limited", "server_error", "connection", "stalled", "malformed")
 FATAL = ("unauthorized", "unknown_model")
 
@@ -66,8 +67,8 @@ class ChatMessage:
 class Request:
     """A call before it is made.
 
-    `sections`, the `percept` and the `menu` stand beside it, for models that are functions; no
-    server is told.
+    `sections`, the `percept`, the `menu` and the `form` stand beside it, for models that are
+    functions; no server is told.
     """
 
     address: CallAddress
@@ -83,6 +84,7 @@ class Request:
     sections: tuple[Section, ...] = ()
     percept: Percept | None = None
     menu: Menu | None = None
+    form: Mapping[str, Any] | None = None  # what an answer looks like, whatever the mode
 
     @cached_property
     def body(self) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 import json
 import random
+from collections.abc import Mapping
+from typing import Any
 
 from sociarium.language.models.output import LONGEST_SAY, LONGEST_THOUGHT
-from sociarium.language.models.requests import Completion, Request, Usage
+from sociarium.language.models.requests import EMBED, Completion, Request, Usage
 from sociarium.language.tokens import count_tokens
 
 USUAL_SHARE = 0.6  # of the longest text that models write
@@ -16,16 +18,35 @@ class DryModel:
     async def complete(self, request: Request) -> Completion:
         """Some choice, drawn by the address of the call."""
         drawn = random.Random(request.address.hash())
-        choices = [] if request.menu is None else list(enumerate(request.menu.items, 1))
+        if request.address.role == EMBED:
+            return Completion("[1.0]", Usage(request.prompt_tokens), model="dry")
+        if request.menu is None:
+            told = json.dumps(_usual(request.form or {}, drawn), indent=1)
+            return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
+        choices = list(enumerate(request.menu.items, 1))
         simple = [(number, item) for number, item in choices if not item.needs] or choices
         number, item = drawn.choice(simple)
-        fields = request.schema["properties"] if request.schema is not None else {}
-        text = lambda most: "so be it " * int(USUAL_SHARE * most / 9)  # noqa: E731
-        answer: dict[str, object] = (
-            {"thought": text(LONGEST_THOUGHT)} if "thought" in fields else {}
-        )
+        fields = request.form["properties"] if request.form is not None else {}
+        before = [name for name in fields if name not in request.menu.schema["properties"]]
+        answer: dict[str, object] = {name: _usual(fields[name], drawn) for name in before}
         answer["choice"] = item.id if request.mode == "legal_schema" else number
-        if request.schema is not None and "say" in request.schema["required"]:
-            answer["say"] = text(LONGEST_SAY)
+        if request.form is not None and "say" in request.form["required"]:
+            answer["say"] = _text(LONGEST_SAY)
         told = json.dumps(answer, indent=1)
         return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
+
+
+def _text(most: int) -> str:
+    return "so be it " * int(USUAL_SHARE * most / 9)
+
+
+def _usual(schema: Mapping[str, Any], drawn: random.Random) -> Any:
+    """A value of a usual length for a schema."""
+    kind = schema.get("type", "object")
+    if kind == "object":
+        return {name: _usual(one, drawn) for name, one in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_usual(schema["items"], drawn) for _ in range(schema.get("minItems", 1))]
+    if kind == "boolean":
+        return drawn.random() < 0.5
+    return _text(schema.get("maxLength", LONGEST_THOUGHT))

@@ -21,6 +21,7 @@ from sociarium.core import random
 from sociarium.core.actions import STAY
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.percept import Percept
 from sociarium.core.percept_view import ViewReader
 from sociarium.core.text import Json
 from sociarium.language.models.requests import Completion, Request, Usage
@@ -34,6 +35,7 @@ from sociarium.players.protocol import HostSeating, PurePlayer
 Level = Literal["random", "greedy", "best"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 TABLE = "fake_levels.json"
+SAID = "as the script says"  # in place of every text
 
 
 @cache
@@ -97,16 +99,22 @@ class FakeModel:
         if percept is None or request.address.role not in ("act", "cheaper"):
             text = json.dumps(fixed_answer(request.schema or {}))
         else:
-            view, legal = self._reader.view(percept), self._reader.legal(percept)
-            step = np.int32(percept.step)
-            action, self.memory = jax.device_get(
-                _act(self.player, *self._who, step, view, legal, self.memory)
-            )
-            answer = {"choice": self._reader.env.actions[int(action)].name}
-            if request.schema is not None and "thought" in request.schema["properties"]:
-                answer = {"thought": "as the script says", **answer}
+            answer = {"choice": self.action(percept)}
+            fields = request.schema["properties"] if request.schema is not None else {}
+            known = request.menu.schema["properties"] if request.menu is not None else {}
+            before = [name for name in fields if name not in known]
+            answer = {**dict.fromkeys(before, SAID), **answer}
             text = json.dumps(answer)
         return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
+
+    def action(self, percept: Percept) -> str:
+        """What the script does, by name."""
+        view, legal = self._reader.view(percept), self._reader.legal(percept)
+        step = np.int32(percept.step)
+        action, self.memory = jax.device_get(
+            _act(self.player, *self._who, step, view, legal, self.memory)
+        )
+        return self._reader.env.actions[int(action)].name
 
     def snapshot(self) -> Json:
         """What the script remembers."""
@@ -158,7 +166,7 @@ def fixed_answer(schema: Mapping[str, Any]) -> Any:
         return [fixed_answer(schema.get("items", {"type": "string"}))] * fewest
     if kind in ("integer", "number"):
         return schema.get("minimum", 0)
-    return {"boolean": False, "null": None}.get(kind, "")
+    return {"boolean": False, "null": None}.get(kind, SAID)
 
 
 class FakePlayer(LlmPlayer):
@@ -170,30 +178,44 @@ class FakePlayer(LlmPlayer):
     def __init__(
         self, env: Environment[Any, Any], *, level: str = "random", goal: str = "", **options: Any
     ) -> None:
-        self.script = script_of(level, env, goal)
+        from sociarium.players.minds.fake_plans import plan_script
+
         super().__init__(env, FAKE, goal=goal, **options)
+        plans = self.menu == "vocabulary" and not (goal and find_goal(goal).script)
+        self.plays = plan_script(level, env) if plans else script_of(level, env, goal)
+        self._level = level
         self._fake: FakeModel | None = None
-        self._memory: Any = None  # of the script
+        self._script: Any = None  # what the script remembers
         self._episode: Any = None  # the number of the one that it is of
 
     def _prepare(self, seating: HostSeating) -> None:
         assert self._open is not None
         if self._fake is None or self._fake.identity != seating.identity:
-            self._fake = FakeModel(self.env, self.script, self._seat, seating.identity)
-            if self._memory is not None and self._episode in (None, seating.identity[2]):
-                self._fake.restore(self._memory)
+            self._fake = self._model(seating.identity)
+            if self._script is not None and self._episode in (None, seating.identity[2]):
+                self._fake.restore(self._script)
         self._open.give(FAKE, self._seat, self._fake)
+
+    def _model(self, identity: tuple[int, int, int]) -> FakeModel:
+        """Who answers: a script, or where plans are chosen somebody who plans."""
+        from sociarium.players.minds.fake_plans import FakePlanner
+
+        if self.menu == "vocabulary":
+            return FakePlanner(self.env, self._level, self.plays, self._seat, identity)
+        return FakeModel(self.env, self.plays, self._seat, identity)
 
     def snapshot(self) -> Json:
         """Which decision is next, and what the script remembers of which episode."""
         if self._fake is not None:
-            self._memory, self._episode = self._fake.snapshot(), self._fake.identity[2]
-        return {"decision": self.decision, "script": self._memory, "episode": self._episode}
+            self._script, self._episode = self._fake.snapshot(), self._fake.identity[2]
+        told = super().snapshot()
+        assert isinstance(told, dict)
+        return {**told, "script": self._script, "episode": self._episode}
 
     def restore(self, snapshot: Json) -> None:
         """Goes on from there."""
         super().restore(snapshot)
         if isinstance(snapshot, dict):
-            self._memory, self._episode = snapshot.get("script"), snapshot.get("episode")
-            if self._fake is not None and self._memory is not None:
-                self._fake.restore(self._memory)
+            self._script, self._episode = snapshot.get("script"), snapshot.get("episode")
+            if self._fake is not None and self._script is not None:
+                self._fake.restore(self._script)

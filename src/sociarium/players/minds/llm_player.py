@@ -1,35 +1,26 @@
 """A language model in a seat: it is told what is perceived, and chooses from the menu.
 
-The simplest minds: `zero_shot` chooses at once, `cot` thinks first, within bounds.
+Its mind says how: at once, after a thought, or by parts that remember, react, plan and reflect.
 """
 
-import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sociarium.core.decision import BadAnswer, Decision, Reply
+from sociarium.core.decision import Decision, Reply
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.core.menu import refusal
-from sociarium.core.percept import Percept
-from sociarium.core.text import BadText, Json, read_json
-from sociarium.language.menus import MENU_KINDS, Menu, MenuKind
+from sociarium.core.percept import Percept, SkillOffer
+from sociarium.core.text import Json
+from sociarium.language.attention import attention
+from sociarium.language.menus import MENU_KINDS, MenuKind, Vocabulary
 from sociarium.language.models.budget import CapReached
-from sociarium.language.models.config import OutputMode
-from sociarium.language.models.output import LONGEST_THOUGHT, OutputForm
-from sociarium.language.models.repair import NoAnswer, ask_until_valid
-from sociarium.language.models.requests import (
-    MESSAGE_TOKENS,
-    CallAddress,
-    CallError,
-    ChatMessage,
-    Request,
-)
+from sociarium.language.models.repair import NoAnswer
+from sociarium.language.models.requests import EMBED, CallError
 from sociarium.language.models.runtime import (
     FAKE,
     DecisionCalls,
@@ -38,24 +29,38 @@ from sociarium.language.models.runtime import (
     RunCalls,
     current_runtime,
 )
-from sociarium.language.prompts import Prompt, PromptWriter, Stability
+from sociarium.language.prompts import PromptWriter
 from sociarium.language.renderings import STYLES, Style
 from sociarium.language.tokens import TokenCounter, count_tokens, exact_counter
-from sociarium.players.minds.templates import mind_template
+from sociarium.players.minds.embedding import EndpointEmbedder
+from sociarium.players.minds.memory_stream import (
+    EMBEDDERS,
+    MEMORY,
+    Embedder,
+    MemoryStream,
+    make_embedder,
+)
+from sociarium.players.minds.mind import make_mind
+from sociarium.players.minds.mind_files import read_mind
+from sociarium.players.minds.templates import find_personality
+from sociarium.players.minds.thinking import ACT, Asker, Thinking
 from sociarium.players.planning.offers import every_skill
+from sociarium.players.planning.vocabulary import plan_vocabulary
 from sociarium.players.protocol import HostSeating
 
 T = TypeVar("T")
-ROLE = "act"
 MOST_COUNTED = 256  # texts whose tokens are remembered
-_OPTIONS = ("mind", "goal", "style", "menu", "skills", ROLE)
+WORDLLAMA = "wordllama"
+_OPTIONS = ("mind", "without", "goal", "personality", "about", "style", "menu", "skills", ACT)
 
 
 class LlmPlayer:
-    """A model in one seat. What it remembers is which decision is next; the rest is perceived.
+    """A model in one seat.
 
-    `alias` names a model of the runtime; `goal` what it is told to aim at; `skills` whether it may
-    pursue skills, or only act.
+    `alias` names a model of the runtime, and `roles` others for parts of its mind; `goal` is what
+    it is told to aim at, `personality` what it is told it is like. `skills` says whether it may
+    pursue skills, or only act. What it remembers is which decision is next, what its mind keeps,
+    and how many rows its memory has.
     """
 
     def __init__(
@@ -64,55 +69,144 @@ class LlmPlayer:
         alias: str,
         *,
         mind: str = "zero_shot",
+        without: Sequence[str] = (),
         goal: str = "",
+        personality: str = "",
+        about: str = "",
         style: str = "sentences",
-        menu: str = "legal",
+        menu: str = "",
         skills: bool = True,
+        roles: Mapping[str, str] | None = None,
         runtime: ModelRuntime | None = None,
     ) -> None:
-        self.env, self.template, self.skilled = env, mind_template(mind, goal), skills
+        self.env, self.skilled = env, skills
+        self.mind = make_mind(mind, env, goal, without)
+        if about and not personality:
+            raise BadArgument(f"about={about} goes with a personality, as in personality=informed")
+        self._personality = find_personality(personality).told(about) if personality else ""
         self.runtime = runtime or current_runtime()
-        self.alias = self.runtime.models.for_role(ROLE, alias)
-        self.runtime.check(self.alias)
+        self.aliases = self._aliases(alias, dict(roles or {}))
         self._style: Style = _among(STYLES, "style", style)
-        self._menu: MenuKind = _among(MENU_KINDS, "menu", menu)
+        self.menu: MenuKind = _among(MENU_KINDS, "menu", menu or self.mind.table.menu)
+        attended = self.mind.table.attention
+        self._attention = attention(attended) if attended else None
         self.decision = 0  # the number of the next one
+        self._kept: dict[str, Any] = {}  # by the mind
+        self._memory: MemoryStream | None = None
+        self._left: Path | None = None  # the file of a memory that was closed
+        self._trial: int | None = None  # that the memory was last opened for
+        self._earlier = 0  # steps in trials before this one, for the memory
+        self._rows: int | None = None  # of a memory that is restored once it is opened
         self._open: RunCalls | None = None
         self._unreported: Counter[str] = Counter()  # of decisions that came too late
-        self._calls: DecisionCalls | None = None  # of the decision that is being made
+        self._thinking: Thinking | None = None  # the decision that is being made
+        self._rows_before = 0  # of the memory, when that began
+
+    def _aliases(self, alias: str, roles: dict[str, str]) -> dict[str, str]:
+        """Which model each role of the mind has."""
+        self._embedder_name = roles.pop(EMBED, WORDLLAMA)
+        known = self.mind.table.roles
+        for role in roles:
+            if role not in known:
+                raise UnknownName("role", role, (*known, EMBED))
+        models = self.runtime.models
+        usual = lambda role: role if role in models.roles else ACT  # noqa: E731
+        found = {role: models.for_role(usual(role), roles.get(role, alias)) for role in known}
+        for one in found.values():
+            self.runtime.check(one)
+        if self.mind.remembers and self._embedder_name not in EMBEDDERS:
+            self.runtime.check(self._embedder_name)
+        return found
+
+    @property
+    def name(self) -> str:
+        """What traces call its mind."""
+        return self.mind.name
 
     async def open(self, seating: HostSeating) -> None:
-        """Sits down: its prompts are made ready, and whether its model can be called is checked."""
+        """Sits down: its prompts are made ready, and whether its models are there is checked."""
         if len(seating.seats) != 1:
-            raise BadArgument(f"{self.template.id} decides for one seat; given {seating.seats}")
+            raise BadArgument(f"{self.mind.name} decides for one seat; given {seating.seats}")
         if self.runtime.replays and seating.clock.startswith("realtime"):
             raise BadArgument(
                 "calls of a match in real time cannot be replayed, since it waits for nobody: "
                 "`sociarium replay` plays its record"
             )
-        self._seat, self._identity = seating.seats[0], seating.identity
+        self._seat = seating.seats[0]
         match = json.dumps([self.env.id, *seating.identity, seating.trial])
         self._open = self.runtime.run_calls(seating.run, seating.trial, match, seating.session)
         self._open.opened()
         self._prepare(seating)
-        self._open.check(self.alias, self._seat)
-        self._count = self._counter()
-        self._instructions = self.template.instructions(thought=LONGEST_THOUGHT)
-        offers = every_skill(self.env) if self._menu == "all" else ()
-        self._writer = PromptWriter(
+        for alias in dict.fromkeys(self.aliases.values()):
+            self._open.check(alias, self._seat)
+        count = self._counter()
+        writer = PromptWriter(
             self.env,
             style=self._style,
-            menu=self._menu,
-            skills=offers,
-            count=self._count,
+            attention=self._attention,
+            menu=self.menu,
+            skills=self._every_skill(),
+            persona=self._personality,
+            count=count,
         )
+        run = self._open
+        self._asker = Asker(run, self._seat, seating.identity, self.aliases, writer, count)
+        if self.mind.remembers:
+            self._embedder = self._make_embedder()
+            self._open_memory(seating)
+
+    def _every_skill(self) -> Sequence[SkillOffer] | Vocabulary:
+        """What stands in menus that do not depend on what is possible now."""
+        if self.menu == "vocabulary":
+            return plan_vocabulary(self.env)
+        return every_skill(self.env) if self.menu == "all" else ()
 
     def _prepare(self, seating: HostSeating) -> None:
         """What a kind of its own needs before it is asked."""
 
+    def _make_embedder(self) -> Embedder:
+        assert self._open is not None
+        name = self._embedder_name
+        if name in EMBEDDERS:
+            return make_embedder(name)
+        return EndpointEmbedder(name, self._open.model(name, self._seat)[0].model)
+
+    def _open_memory(self, seating: HostSeating) -> None:
+        """Its memory, in its folder: as it was before this step, or of the trial before."""
+        name, trial = self._embedder.name, seating.trial
+        path = None if seating.folder is None else seating.folder / MEMORY
+        left, self._left = self._left, None
+        if self._memory is None and left is not None:
+            self._memory = MemoryStream(left, name)
+        if self._memory is not None and self._trial not in (None, trial):
+            newest = self._memory.rows_number
+            self._earlier = self._memory.row(newest).step + 1 if newest else 0
+            if path is not None:
+                path.unlink(missing_ok=True)
+                self._memory.copy_to(path, newest)
+        self._trial = trial
+        if self._memory is not None and self._memory.path != path:
+            self._memory.close()
+            self._memory = None
+        if self._memory is None:
+            self._memory = MemoryStream(path, name)
+            self._cut(self._rows or 0)
+        self._rows = None
+
+    def _cut(self, rows: int) -> None:
+        """Forgets what was remembered after a snapshot."""
+        assert self._memory is not None
+        if rows < self._memory.rows_number:
+            self._memory.truncate(rows)
+        elif rows > self._memory.rows_number:
+            raise BadArgument(
+                f"the memory in seat {self._seat} has {self._memory.rows_number} rows; "
+                f"{rows} were written: {MEMORY} is missing or another one"
+            )
+
     def _counter(self) -> TokenCounter:
         assert self._open is not None
-        file = self._open.model(self.alias, self._seat)[0].tokenizer
+        file = self._open.model(self.aliases[ACT], self._seat)[0].tokenizer
         counter = exact_counter(Path(file)) if file else count_tokens
         return lru_cache(MOST_COUNTED)(counter)  # most of a prompt comes again
 
@@ -121,41 +215,60 @@ class LlmPlayer:
         if self._open is not None:
             run, self._open = self._open, None
             await run.close()
+        if self._memory is not None and self._memory.path is not None:
+            memory, self._memory = self._memory, None
+            self._rows, self._left = memory.rows_number, memory.path
+            memory.close()
 
     def snapshot(self) -> Json:
-        """Which decision is next."""
-        return {"decision": self.decision}
+        """Which decision is next, what the mind keeps, and how many rows are remembered."""
+        found: dict[str, Any] = {"decision": self.decision}
+        if self._kept:
+            found["kept"] = {
+                n: list(x) if isinstance(x, tuple) else x for n, x in self._kept.items()
+            }
+        rows = self._rows if self._memory is None else self._memory.rows_number
+        if rows is not None:
+            found |= {"rows": rows, "earlier": self._earlier}
+        return found
 
     def restore(self, snapshot: Json) -> None:
         """Goes on from that decision."""
         if isinstance(snapshot, dict) and isinstance(snapshot.get("decision"), int):
             self.decision = int(str(snapshot["decision"]))
+            kept, rows = snapshot.get("kept"), snapshot.get("rows")
+            earlier = snapshot.get("earlier")
+            self._earlier = earlier if isinstance(earlier, int) else 0
+            self._kept = dict(kept) if isinstance(kept, dict) else {}
+            if isinstance(rows, int) and self._memory is not None:
+                self._cut(rows)
+            elif isinstance(rows, int):
+                self._rows = rows
 
     def missed(self, seats: Sequence[int]) -> None:
-        """Its answer came too late, which a replay must know."""
-        calls, self._calls = self._calls, None
-        if calls is not None:
+        """Its answer came too late, which a replay must know; it remembers nothing of it."""
+        thinking, self._thinking = self._thinking, None
+        if thinking is not None:
+            calls = thinking.calls
+            self._forget()
             calls.conclude("late")
             self._unreported.update(_usage(calls, None))
             if not calls.traced:
                 self._report(calls, "late", None)
 
+    def _forget(self) -> None:
+        """A decision that does not count leaves nothing in the memory."""
+        if self._memory is not None:
+            self._cut(self._rows_before)
+
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """What the model chooses; where it gives no answer, why."""
         (percept,) = percepts
-        assert self._open is not None
-        calls = self._calls = self._open.decision(percept.seat, self.decision)
-        number, self.decision = self.decision, self.decision + 1
-        calls.attributes = {"sociarium.step": percept.step, "sociarium.player": percept.name}
-        request, form = self.request(percept, number)
-        calls.redraft = lambda alias: self.request(percept, number, alias)[0]
-        read = Reader(form, percept)
-        failure, why, rung, decision = "", "", "fallback", None
+        thinking = self._begin(percept)
+        calls, why, failure = thinking.calls, "", ""
         try:
             calls.obey()
-            minimal = lambda asked: _minimal(asked, form)  # noqa: E731
-            answered = await ask_until_valid(calls.call, request, read, minimal)
-            decision, rung = answered.value, answered.rung
+            await self.mind.think(thinking)
         except PauseNeeded as pause:
             return self._pause(calls, str(pause))
         except CapReached as cap:
@@ -167,103 +280,55 @@ class LlmPlayer:
             failure, why = "unanswered", str(error)
         except NoAnswer as error:
             failure, why = "malformed", str(error)
-        told = {"template": self.template.name, "rung": rung, "calls": calls.usage["calls"]}
+        self._kept = thinking.board.kept
+        return self._reply(thinking, failure, why)
+
+    def _begin(self, percept: Percept) -> Thinking:
+        assert self._open is not None
+        calls = self._open.decision(percept.seat, self.decision)
+        number, self.decision = self.decision, self.decision + 1
+        calls.attributes = {"sociarium.step": percept.step, "sociarium.player": percept.name}
+        memory = self._memory
+        self._rows_before = 0 if memory is None else memory.rows_number
+        board = self.mind.board(self._kept)
+        embedder = self._embedder if self.mind.remembers else None
+        self._thinking = Thinking(
+            percept, number, self._asker, calls, board, memory, embedder, self._earlier
+        )
+        return self._thinking
+
+    def _reply(self, thinking: Thinking, failure: str, why: str) -> Reply:
+        """The decision with what it took and what explains it."""
+        assert self._open is not None
+        calls, decision, rung = thinking.calls, thinking.decision, thinking.rung
+        told = {"template": self.name, "rung": rung, "calls": calls.usage["calls"]}
         told |= {"model": self._open.cheaper, "degraded": True} if calls.degraded else {}
-        told |= {"thought": read.thought} if read.thought else {}
-        self._report(calls, rung, decision, why=why, thought=read.thought, failure=failure)
+        told |= {"thought": thinking.thought} if thinking.thought else {}
+        told |= {"parts": thinking.parts} if thinking.parts else {}
+        more = {"why": why, "thought": thinking.thought, "failure": failure}
+        self._report(calls, rung, decision, parts=thinking.parts, **more)
         usage = _usage(calls, rung) + self._unreported
+        usage.update({"failed_part": sum(thinking.failed.values())} if thinking.failed else {})
         self._unreported = Counter()
-        decisions = {} if decision is None else {percept.seat: decision}
+        decisions = {} if decision is None else {thinking.percept.seat: decision}
         return Reply(decisions, dict(usage), told, failure=failure or "malformed", why=why)
 
     def _pause(self, calls: DecisionCalls, why: str) -> Reply:
         """The match had better wait, and a replay of it waits there, too."""
+        self._forget()
         calls.conclude("paused", why)
         self._report(calls, "paused", None, why=why)
         return Reply(pause=why)
 
-    def request(self, percept: Percept, number: int, alias: str = "") -> tuple[Request, OutputForm]:
-        """What is asked for a percept, of this model or another, and the form of the answer."""
-        assert self._open is not None
-        alias = alias or self.alias
-        config, _ = self._open.model(alias, percept.seat)
-        address = CallAddress(percept.seat, number, ROLE)
-        drawn = hashlib.sha256(address.hash(*self._identity).encode()).hexdigest()
-        prompt = self._writer.write(percept, mark=f"<<{drawn[:8]}>>")
-        spoken_to = bool(percept.messages) and "say" in prompt.menu.writes
-        form = OutputForm(prompt.menu, self.template.answer[:-1], spoken_to)
-        messages = self._messages(percept, prompt, form, config.structured)
-        counts = sum(section.tokens for section in prompt.sections)
-        counts += self._count(messages[0].parts[0]) + self._count(messages[1].parts[-1])
-        return Request(
-            address=address,
-            alias=alias,
-            model=config.model,
-            messages=messages,
-            mode=config.structured,
-            schema=form.schema(config.structured),
-            max_tokens=form.most_tokens,
-            temperature=config.temperature,
-            seed=int(drawn[8:16], 16) >> 1,
-            prompt_tokens=counts + MESSAGE_TOKENS * len(messages),
-            sections=prompt.sections,
-            percept=percept,
-            menu=prompt.menu,
-        ), form
-
-    def _messages(
-        self, percept: Percept, prompt: Prompt, form: OutputForm, mode: OutputMode
-    ) -> tuple[ChatMessage, ...]:
-        """The most stable first: instructions and rules, then what changes, then the question."""
-        laid_out = {s.name: f"\n\n{s.heading}\n{s.text}" for s in prompt.sections}
-        stable = [s.name for s in prompt.sections if s.stability == Stability.WORLD]
-        rest = [text for name, text in laid_out.items() if name not in stable]
-        question = self.template.ask(name=percept.name, form=form.words(mode))
-        return (
-            ChatMessage("system", (self._instructions, *(laid_out[name] for name in stable))),
-            ChatMessage("user", (rest[0].lstrip("\n"), *rest[1:], f"\n\n{question}")),
-        )
-
     def _report(
-        self, calls: DecisionCalls, rung: str, decision: Decision | None, **more: str
+        self, calls: DecisionCalls, rung: str, decision: Decision | None, **more: Any
     ) -> None:
         """Writes the trace of a decision."""
         told = decision and decision.model_dump(mode="json", exclude_none=True)
-        attributes = {"sociarium.template": self.template.name, "sociarium.rung": rung}
-        attributes |= {"sociarium.template.hash": self.template.hash}
+        attributes = {"sociarium.template": self.name, "sociarium.rung": rung}
+        attributes |= {"sociarium.template.hash": self.mind.hash}
         attributes |= {f"sociarium.{name}": value for name, value in more.items() if value}
         calls.trace({**attributes, "sociarium.choice": told})
-
-
-class Reader:
-    """Reads a model's answer by its form; the decision must keep to what the percept offers."""
-
-    def __init__(self, form: OutputForm, percept: Percept) -> None:
-        self.form, self.percept, self.thought = form, percept, ""
-
-    def __call__(self, answer: Any) -> Decision:
-        """The decision; raises `BadAnswer` for what is none."""
-        menu: Menu = self.form.menu
-        if isinstance(answer, str) and answer.strip().startswith("{"):
-            try:
-                answer = read_json(answer.strip().encode())
-            except (BadText, UnicodeEncodeError) as error:
-                raise BadAnswer(f"the answer {error}") from None
-        elif isinstance(answer, str):
-            answer = {"choice": answer.strip()}
-        if not isinstance(answer, Mapping):
-            raise BadAnswer("the answer is no JSON object")
-        fields = {name: x for name, x in answer.items() if name not in self.form.before}
-        decision = menu.read(fields, lenient=True)
-        if wrong := refusal(decision, self.percept):
-            raise BadAnswer(wrong)
-        thought = answer.get("thought", "")
-        self.thought = thought if isinstance(thought, str) else ""
-        return decision
-
-
-def _minimal(request: Request, form: OutputForm) -> Request:
-    return replace(request, schema=form.minimal(request.mode))
 
 
 def _usage(calls: DecisionCalls, rung: str | None) -> Counter[str]:
@@ -290,27 +355,39 @@ def _among(known: Sequence[T], what: str, given: str) -> T:
 def make_llm(
     ref: str, env: Environment[Any, Any], seats: tuple[int, ...], **options: str
 ) -> LlmPlayer:
-    """The model that a seat string means: `llm:ALIAS?mind=cot&goal=cooperate&act=OTHER`."""
+    """The model that a seat string means: `llm:ALIAS?mind=cot&goal=cooperate&act=OTHER`.
+
+    Every role of its mind is an option, too: `llm:big?mind=generative&reflect=small`.
+    """
     from sociarium.players.minds.fake_model import FakePlayer
 
     if len(seats) > 1:
         raise BadArgument(f"a model sits in one seat; given {', '.join(map(str, seats))}")
-    alias = options.pop(ROLE, ref)
-    if alias == FAKE:
-        return FakePlayer(env, **_checked({**_FAKE, **options}, (*_OPTIONS, "level")))
-    return LlmPlayer(env, alias, **_checked(options, _OPTIONS))
-
-
-_FAKE = {"skills": "no"}  # it acts, and pursues nothing
+    mind = read_mind(options.get("mind", "zero_shot"))
+    roles = {n: options.pop(n) for n in tuple(options) if n in (*mind.roles, EMBED)}
+    fake = roles.get(ACT, ref) == FAKE
+    known = (*_OPTIONS, *mind.roles, EMBED)
+    # A fake acts, and pursues nothing unless it is to choose plans.
+    plans = "yes" if options.get("menu", mind.menu) == "vocabulary" else "no"
+    given = _checked(
+        {"skills": plans, **options} if fake else options, (*known, "level") if fake else known
+    )
+    if fake:
+        own = {EMBED: roles[EMBED]} if EMBED in roles else {}
+        return FakePlayer(env, roles=own, **given)
+    return LlmPlayer(env, ref, roles=roles, **given)
 
 
 def _checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
     for name in options:
         if name not in known:
-            raise UnknownName("option of llm", name, (*known, "name", "deadline", "fallback"))
+            shown = dict.fromkeys((*known, "name", "deadline", "fallback"))
+            raise UnknownName("option of llm", name, tuple(shown))
     found: dict[str, Any] = dict(options)
     if "skills" in found:
         if found["skills"] not in ("yes", "no"):
             raise BadArgument(f"skills is yes or no; given {found['skills']!r}")
         found["skills"] = found["skills"] == "yes"
+    if "without" in found:  # a + in a seat string is read as a space
+        found["without"] = tuple(re.split(r"[ +]", found["without"]))
     return found

@@ -1,7 +1,8 @@
 """Prompts of minds as versioned files: a head of `name: value` lines, then two Jinja2 templates.
 
 The first is for the system message and the same in every call; the second asks the question. Goals,
-in `goals.toml`, are paragraphs that the first ends with where a player is given one.
+in `goals.toml`, are paragraphs that the first ends with where a player is given one; personalities,
+in `personalities.toml`, are told a player about itself.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from typing import Any
 
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.world_files import read_packaged
-from sociarium.language.templating import compile_template
+from sociarium.language.templating import compile_template, names_in
 
 _PACKAGE = "sociarium.players.minds"
 _FOLDER = resources.files(_PACKAGE) / "templates"
@@ -29,21 +30,40 @@ class PromptGoal:
 
 
 @dataclass(frozen=True)
-class MindTemplate:
-    """One version of a mind's prompt."""
+class Personality:
+    """What a player is told it is like; `{about}` stands for the name of another."""
+
+    id: str
+    text: str
+
+    def told(self, about: str = "") -> str:
+        """The text, about somebody if it is."""
+        needs = "{about}" in self.text
+        if needs and not about:
+            raise BadArgument(
+                f"personality={self.id} is about somebody: say who, as in &about=Pedro"
+            )
+        if about and not needs:
+            raise BadArgument(f"personality={self.id} is about nobody; given about={about}")
+        return self.text.replace("{about}", about)
+
+
+@dataclass(frozen=True)
+class PartTemplate:
+    """One version of the prompt of a part."""
 
     id: str
     version: int
-    answer: tuple[str, ...]  # the fields that are asked for, in this order
     system: str
     question: str
     hash: str
+    optional: frozenset[str] = frozenset()  # values that it can do without
     goal: str = ""
 
     @property
     def name(self) -> str:
         """What traces call it."""
-        return f"{self.id}-{self.version}" + (f"?goal={self.goal}" if self.goal else "")
+        return f"{self.id}-{self.version}"
 
     def instructions(self, **values: Any) -> str:
         """The text for the system message, filled in."""
@@ -53,9 +73,14 @@ class MindTemplate:
         """The question, filled in."""
         return compile_template(self.question)(**values)
 
+    @property
+    def asks_for(self) -> frozenset[str]:
+        """The values that the question names."""
+        return names_in(self.question)
 
-def mind_names() -> tuple[str, ...]:
-    """The minds that there are."""
+
+def template_names() -> tuple[str, ...]:
+    """The templates that there are."""
     files = (file.name for file in _FOLDER.iterdir())
     return tuple(sorted({name.partition("-")[0] for name in files if name.endswith(".md")}))
 
@@ -67,6 +92,13 @@ def goals() -> dict[str, PromptGoal]:
     return {name: PromptGoal(name, **told) for name, told in table.items()}
 
 
+@cache
+def personalities() -> dict[str, Personality]:
+    """The personalities that there are, by name."""
+    table = read_packaged(_PACKAGE, "templates", "personalities")
+    return {name: Personality(name, **told) for name, told in table.items()}
+
+
 def find_goal(name: str) -> PromptGoal:
     """The goal of this name."""
     if name not in goals():
@@ -74,9 +106,16 @@ def find_goal(name: str) -> PromptGoal:
     return goals()[name]
 
 
+def find_personality(name: str) -> Personality:
+    """The personality of this name."""
+    if name not in personalities():
+        raise UnknownName("personality", name, tuple(personalities()))
+    return personalities()[name]
+
+
 @cache
-def mind_template(name: str, goal: str = "") -> MindTemplate:
-    """The newest version of a mind's prompt, or the one that is named, as in `cot-1`.
+def part_template(name: str, goal: str = "") -> PartTemplate:
+    """The newest version of a part's prompt, or the one that is named, as in `cot-1`.
 
     With a goal it is another prompt, which ends its instructions with that and has a hash of its
     own.
@@ -84,7 +123,7 @@ def mind_template(name: str, goal: str = "") -> MindTemplate:
     files = {file.name.removesuffix(".md"): file for file in _FOLDER.iterdir()}
     versions = [one for one in files if re.fullmatch(rf"{re.escape(name)}(-\d+)?", one)]
     if not versions:
-        raise UnknownName("mind", name, mind_names())
+        raise UnknownName("template", name, template_names())
     newest = max(versions, key=lambda one: int(one.rpartition("-")[2]))
     template = read_template(files[newest].read_text())
     if not goal:
@@ -94,7 +133,7 @@ def mind_template(name: str, goal: str = "") -> MindTemplate:
     return replace(template, system=f"{template.system}\n\n{text}", hash=both, goal=goal)
 
 
-def read_template(text: str) -> MindTemplate:
+def read_template(text: str) -> PartTemplate:
     """A template out of its file."""
     parts = re.split(r"^---$", text, flags=re.MULTILINE)
     if len(parts) != 3:
@@ -103,11 +142,11 @@ def read_template(text: str) -> MindTemplate:
     for line in parts[0].strip().splitlines():
         name, _, value = line.partition(":")
         head[name.strip()] = value.strip()
-    return MindTemplate(
+    return PartTemplate(
         id=head["id"],
         version=int(head["version"]),
-        answer=tuple(one.strip() for one in head["answer"].split(",")),
         system=parts[1].strip(),
         question=parts[2].strip(),
         hash=hashlib.sha256(text.encode()).hexdigest()[:16],
+        optional=frozenset(one.strip() for one in head.get("optional", "").split(",")) - {""},
     )
