@@ -175,7 +175,7 @@ def test_no_template_names_a_player_and_every_template_is_read_as_it_is_named():
     """Defects D1 and D2: a name in a prompt, and a file's name in place of its text."""
     for name in template_names():
         template = part_template(name)
-        assert template.id == name and "name" in template.asks_for
+        assert template.id == name and "form" in template.asks_for
         for word in ("Juan", "Laura", "Pedro", "Maria", "player 0"):
             assert word not in template.system + template.question
 

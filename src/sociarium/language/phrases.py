@@ -38,6 +38,10 @@ ENGLISH: dict[str, Forms] = {
     "persona.name": "You are {name}.",
     "persona.others": ("The other player is {names}.", "The other players are {names}."),
     "persona.crowd": "There are many other players.",
+    "crew.names": ("You command {names}.", "You command {names}, all of them at once."),
+    "crew.perceives": "{name}:",
+    "crew.commands": "Commands, the same for all: {commands}.",
+    "crew.own_commands": "Commands of {name}: {commands}.",
     # Joining words.
     "list.comma": "{first}, {rest}",
     "list.and": "{first} and {last}",
@@ -136,6 +140,7 @@ ENGLISH: dict[str, Forms] = {
     "form.text": "{name}, a short text",
     "form.field": "{name}, one short sentence: {says}",
     "form.texts": "{name}, a list of {count} short sentences: {says}",
+    "form.command": "{name}, its command",
     "form.truth": "{name}, true or false: {says}",
     "form.argument": "{name}, where your choice takes it",
     "form.say": "say, a message of at most {most} characters to the others, or nothing",

@@ -340,6 +340,12 @@ def test_whatever_is_answered_mending_it_raises_nothing(text):
         assert isinstance(value, dict)
 
 
+def test_an_answer_that_was_cut_off_within_a_text_is_read_as_far_as_it_goes():
+    cut = '{"goals": "eat", "plan": ["go \\"north\\", then'
+    assert {"goals": "eat", "plan": ['go "north", then']} in list(local_fixes(cut))
+    assert next(iter(local_fixes(cut))) == {"goals": "eat"}  # the most cautious comes first
+
+
 # The form of an answer.
 
 

@@ -75,17 +75,25 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
             yield value
 
 
-def _closed(text: str) -> str:
-    """An object that was cut off, without what is not whole, and closed."""
-    inside, escaped, depth = False, False, 0
-    cut = 0  # where the last whole value ends
+def _bare(text: str) -> tuple[list[tuple[int, str]], bool, bool]:
+    """The letters outside of texts with their places; whether a text, or an escape, is cut off."""
+    found, inside, escaped = list[tuple[int, str]](), False, False
     for place, letter in enumerate(text):
         if inside:
             inside = escaped or letter != '"'
             escaped = letter == "\\" and not escaped
         elif letter == '"':
             inside = True
-        elif letter in "{[":
+        else:
+            found.append((place, letter))
+    return found, inside, escaped
+
+
+def _closed(text: str) -> str:
+    """An object that was cut off, without what is not whole, and closed."""
+    depth, cut = 0, 0  # where the last whole value ends
+    for place, letter in _bare(text)[0]:
+        if letter in "{[":
             depth += 1
         elif letter in "}]":
             depth -= 1
@@ -96,14 +104,10 @@ def _closed(text: str) -> str:
 
 def _finished(text: str) -> str:
     """An object that was cut off within a text or a list, which ends there."""
-    inside, escaped, open_ones = False, False, list[str]()
-    for letter in text:
-        if inside:
-            inside = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"':
-            inside = True
-        elif letter in "{[":
+    bare, inside, escaped = _bare(text)
+    open_ones: list[str] = []
+    for _, letter in bare:
+        if letter in "{[":
             open_ones.append("}" if letter == "{" else "]")
         elif letter in "}]" and open_ones:
             open_ones.pop()

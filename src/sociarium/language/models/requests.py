@@ -83,6 +83,7 @@ class Request:
     prompt_tokens: int = 0  # about
     sections: tuple[Section, ...] = ()
     percept: Percept | None = None
+    percepts: tuple[Percept, ...] = ()  # of several players
     menu: Menu | None = None
     form: Mapping[str, Any] | None = None  # what an answer looks like, whatever the mode
 

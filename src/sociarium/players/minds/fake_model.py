@@ -128,6 +128,37 @@ class FakeModel:
         self.memory = jax.tree.unflatten(tree, found)
 
 
+class FakeCrew:
+    """Answers for a whole crew: each player does what the script would do in its seat."""
+
+    def __init__(
+        self,
+        env: Environment[Any, Any],
+        script: roster.Seat,
+        seats: tuple[int, ...],
+        identity: tuple[int, int, int],
+    ) -> None:
+        self.identity = identity
+        self._players = {seat: FakeModel(env, script, seat, identity) for seat in seats}
+
+    async def complete(self, request: Request) -> Completion:
+        """A command for each player that is asked for; other fields have a fixed text."""
+        found = {one.name: self._players[one.seat].action(one) for one in request.percepts}
+        fields = request.schema["properties"] if request.schema is not None else {}
+        before = dict.fromkeys([name for name in fields if name not in found], SAID)
+        text = json.dumps({**before, **found})
+        return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
+
+    def snapshot(self) -> Json:
+        """What the scripts remember, by seat."""
+        return {str(seat): one.snapshot() for seat, one in self._players.items()}
+
+    def restore(self, snapshot: Any) -> None:
+        """Remembers that."""
+        for seat, one in self._players.items():
+            one.restore(snapshot[str(seat)])
+
+
 @eqx.filter_jit
 def _begin(player: PurePlayer, key: Any, number: Any, seat: Any) -> Any:
     """What a player remembers at the start, as in every runner."""
@@ -184,7 +215,7 @@ class FakePlayer(LlmPlayer):
         plans = self.menu == "vocabulary" and not (goal and find_goal(goal).script)
         self.plays = plan_script(level, env) if plans else script_of(level, env, goal)
         self._level = level
-        self._fake: FakeModel | None = None
+        self._fake: FakeModel | FakeCrew | None = None
         self._script: Any = None  # what the script remembers
         self._episode: Any = None  # the number of the one that it is of
 
@@ -196,10 +227,12 @@ class FakePlayer(LlmPlayer):
                 self._fake.restore(self._script)
         self._open.give(FAKE, self._seat, self._fake)
 
-    def _model(self, identity: tuple[int, int, int]) -> FakeModel:
-        """Who answers: a script, or where plans are chosen somebody who plans."""
+    def _model(self, identity: tuple[int, int, int]) -> "FakeModel | FakeCrew":
+        """Who answers: a script, one for each of a crew, or where plans are chosen a planner."""
         from sociarium.players.minds.fake_plans import FakePlanner
 
+        if self.mind.crew:
+            return FakeCrew(self.env, self.plays, self._seats, identity)
         if self.menu == "vocabulary":
             return FakePlanner(self.env, self._level, self.plays, self._seat, identity)
         return FakeModel(self.env, self.plays, self._seat, identity)

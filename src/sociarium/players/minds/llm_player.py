@@ -59,8 +59,8 @@ class LlmPlayer:
 
     `alias` names a model of the runtime, and `roles` others for parts of its mind; `goal` is what
     it is told to aim at, `personality` what it is told it is like. `skills` says whether it may
-    pursue skills, or only act. What it remembers is which decision is next, what its mind keeps,
-    and how many rows its memory has.
+    pursue skills, or only act; `options` are those of parts, by `PART.OPTION`. What it remembers is
+    which decision is next, what its mind keeps, and how many rows its memory has.
     """
 
     def __init__(
@@ -77,10 +77,11 @@ class LlmPlayer:
         menu: str = "",
         skills: bool = True,
         roles: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
         runtime: ModelRuntime | None = None,
     ) -> None:
         self.env, self.skilled = env, skills
-        self.mind = make_mind(mind, env, goal, without)
+        self.mind = make_mind(mind, env, goal, without, options or {})
         if about and not personality:
             raise BadArgument(f"about={about} goes with a personality, as in personality=informed")
         self._personality = find_personality(personality).told(about) if personality else ""
@@ -125,14 +126,14 @@ class LlmPlayer:
 
     async def open(self, seating: HostSeating) -> None:
         """Sits down: its prompts are made ready, and whether its models are there is checked."""
-        if len(seating.seats) != 1:
+        if len(seating.seats) != 1 and not self.mind.crew:
             raise BadArgument(f"{self.mind.name} decides for one seat; given {seating.seats}")
         if self.runtime.replays and seating.clock.startswith("realtime"):
             raise BadArgument(
                 "calls of a match in real time cannot be replayed, since it waits for nobody: "
                 "`sociarium replay` plays its record"
             )
-        self._seat = seating.seats[0]
+        self._seats, self._seat = seating.seats, seating.seats[0]
         match = json.dumps([self.env.id, *seating.identity, seating.trial])
         self._open = self.runtime.run_calls(seating.run, seating.trial, match, seating.session)
         self._open.opened()
@@ -150,7 +151,9 @@ class LlmPlayer:
             count=count,
         )
         run = self._open
-        self._asker = Asker(run, self._seat, seating.identity, self.aliases, writer, count)
+        self._asker = Asker(
+            run, self._seat, seating.identity, self.aliases, writer, count, self.mind.crew
+        )
         if self.mind.remembers:
             self._embedder = self._make_embedder()
             self._open_memory(seating)
@@ -254,7 +257,7 @@ class LlmPlayer:
             calls.conclude("late")
             self._unreported.update(_usage(calls, None))
             if not calls.traced:
-                self._report(calls, "late", None)
+                self._report(calls, "late", {})
 
     def _forget(self) -> None:
         """A decision that does not count leaves nothing in the memory."""
@@ -263,8 +266,7 @@ class LlmPlayer:
 
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """What the model chooses; where it gives no answer, why."""
-        (percept,) = percepts
-        thinking = self._begin(percept)
+        thinking = self._begin(tuple(percepts))
         calls, why, failure = thinking.calls, "", ""
         try:
             calls.obey()
@@ -283,9 +285,10 @@ class LlmPlayer:
         self._kept = thinking.board.kept
         return self._reply(thinking, failure, why)
 
-    def _begin(self, percept: Percept) -> Thinking:
+    def _begin(self, percepts: tuple[Percept, ...]) -> Thinking:
         assert self._open is not None
-        calls = self._open.decision(percept.seat, self.decision)
+        percept = percepts[0]
+        calls = self._open.decision(self._seat, self.decision)
         number, self.decision = self.decision, self.decision + 1
         calls.attributes = {"sociarium.step": percept.step, "sociarium.player": percept.name}
         memory = self._memory
@@ -293,38 +296,41 @@ class LlmPlayer:
         board = self.mind.board(self._kept)
         embedder = self._embedder if self.mind.remembers else None
         self._thinking = Thinking(
-            percept, number, self._asker, calls, board, memory, embedder, self._earlier
+            percepts, number, self._asker, calls, board, memory, embedder, self._earlier
         )
         return self._thinking
 
     def _reply(self, thinking: Thinking, failure: str, why: str) -> Reply:
         """The decision with what it took and what explains it."""
         assert self._open is not None
-        calls, decision, rung = thinking.calls, thinking.decision, thinking.rung
+        calls, decisions, rung = thinking.calls, thinking.decisions, thinking.rung
         told = {"template": self.name, "rung": rung, "calls": calls.usage["calls"]}
         told |= {"model": self._open.cheaper, "degraded": True} if calls.degraded else {}
         told |= {"thought": thinking.thought} if thinking.thought else {}
         told |= {"parts": thinking.parts} if thinking.parts else {}
         more = {"why": why, "thought": thinking.thought, "failure": failure}
-        self._report(calls, rung, decision, parts=thinking.parts, **more)
+        self._report(calls, rung, decisions, parts=thinking.parts, **more)
         usage = _usage(calls, rung) + self._unreported
         usage.update({"failed_part": sum(thinking.failed.values())} if thinking.failed else {})
+        usage.update(thinking.counts)
         self._unreported = Counter()
-        decisions = {} if decision is None else {thinking.percept.seat: decision}
         return Reply(decisions, dict(usage), told, failure=failure or "malformed", why=why)
 
     def _pause(self, calls: DecisionCalls, why: str) -> Reply:
         """The match had better wait, and a replay of it waits there, too."""
         self._forget()
         calls.conclude("paused", why)
-        self._report(calls, "paused", None, why=why)
+        self._report(calls, "paused", {}, why=why)
         return Reply(pause=why)
 
     def _report(
-        self, calls: DecisionCalls, rung: str, decision: Decision | None, **more: Any
+        self, calls: DecisionCalls, rung: str, decisions: Mapping[int, Decision], **more: Any
     ) -> None:
-        """Writes the trace of a decision."""
-        told = decision and decision.model_dump(mode="json", exclude_none=True)
+        """Writes the trace of a decision, or of one for each of several seats."""
+        every = {
+            seat: one.model_dump(mode="json", exclude_none=True) for seat, one in decisions.items()
+        }
+        told = every if self.mind.crew else next(iter(every.values()), None)
         attributes = {"sociarium.template": self.name, "sociarium.rung": rung}
         attributes |= {"sociarium.template.hash": self.mind.hash}
         attributes |= {f"sociarium.{name}": value for name, value in more.items() if value}
@@ -361,10 +367,9 @@ def make_llm(
     """
     from sociarium.players.minds.fake_model import FakePlayer
 
-    if len(seats) > 1:
-        raise BadArgument(f"a model sits in one seat; given {', '.join(map(str, seats))}")
     mind = read_mind(options.get("mind", "zero_shot"))
     roles = {n: options.pop(n) for n in tuple(options) if n in (*mind.roles, EMBED)}
+    own = {n: options.pop(n) for n in tuple(options) if "." in n}
     fake = roles.get(ACT, ref) == FAKE
     known = (*_OPTIONS, *mind.roles, EMBED)
     # A fake acts, and pursues nothing unless it is to choose plans.
@@ -373,9 +378,16 @@ def make_llm(
         {"skills": plans, **options} if fake else options, (*known, "level") if fake else known
     )
     if fake:
-        own = {EMBED: roles[EMBED]} if EMBED in roles else {}
-        return FakePlayer(env, roles=own, **given)
-    return LlmPlayer(env, ref, roles=roles, **given)
+        embeds = {EMBED: roles[EMBED]} if EMBED in roles else {}
+        player: LlmPlayer = FakePlayer(env, roles=embeds, options=own, **given)
+    else:
+        player = LlmPlayer(env, ref, roles=roles, options=own, **given)
+    if len(seats) > 1 and not player.mind.crew:
+        raise BadArgument(
+            f"mind={mind.id} sits in one seat, mind=dispatcher commands several; given seats "
+            f"{', '.join(map(str, seats))}"
+        )
+    return player
 
 
 def _checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:

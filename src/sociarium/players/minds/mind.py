@@ -1,14 +1,15 @@
 """A mind: its parts in order, each of which works when its rules say so."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
-from sociarium.players.minds import memory_parts, parts, plan_parts
+from sociarium.players.minds import crew_parts, memory_parts, parts, plan_parts
 from sociarium.players.minds.blackboard import Blackboard, Key, in_order
 from sociarium.players.minds.mind_files import MindTable, PartTable, mind_names, read_mind
 from sociarium.players.minds.parts import CHOICE, Part
@@ -22,6 +23,11 @@ BUILT_IN: tuple[type[Part], ...] = (
     memory_parts.RecallPart,
     memory_parts.ReflectPart,
     memory_parts.SummarisePart,
+    crew_parts.DispatchPart,
+    crew_parts.FeedbackPart,
+    crew_parts.ExchangesPart,
+    crew_parts.AdvisePart,
+    crew_parts.DemonstratePart,
     plan_parts.JobPart,
     plan_parts.HintsPart,
     plan_parts.MonitorPart,
@@ -48,7 +54,8 @@ class Mind:
         if len(acts) != 1:
             raise BadArgument(f"{table.id} chooses in one part; given {len(acts)} that do")
         links = [part.link for part in made]
-        order = in_order(links, [key.name for key in GIVEN], table.id, unread=(CHOICE,))
+        unread = [key for part in made for key in part.unread]
+        order = in_order(links, [key.name for key in GIVEN], table.id, unread)
         self.parts = tuple(sorted(made, key=lambda part: order.index(part.name)))
         own = [key for part in made for key in (*part.keys(), *part.own_keys())]
         self.keys: tuple[Key[Any], ...] = (*GIVEN, *own)
@@ -62,7 +69,7 @@ class Mind:
     @property
     def name(self) -> str:
         """What traces call it."""
-        joined = "&" if self.table.missing else "?"
+        joined = "&" if "?" in self.table.name else "?"
         return self.table.name + (f"{joined}goal={self.goal}" if self.goal else "")
 
     @property
@@ -75,10 +82,15 @@ class Mind:
         """Whether any part needs the memory."""
         return any(part.remembers for part in self.parts)
 
+    @property
+    def crew(self) -> bool:
+        """Whether it commands several players."""
+        return any(part.crew for part in self.parts)
+
     async def think(self, thinking: Thinking) -> None:
         """Lets every part work whose time it is; raises what the one that chooses raises."""
         percept = thinking.percept
-        told = thinking.asker.prompt(percept, thinking.number)
+        told = thinking.asker.prompt(thinking.percepts, thinking.number)
         texts = [one.text for one in told.sections if one.name == PERCEPT]
         thinking.board.write(PERCEPT, texts[0] if texts else "")
         thinking.board.write("step", percept.step)
@@ -93,10 +105,14 @@ class Mind:
 
 
 def make_mind(
-    source: str, env: Environment[Any, Any], goal: str = "", without: Sequence[str] = ()
+    source: str,
+    env: Environment[Any, Any],
+    goal: str = "",
+    without: Sequence[str] = (),
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Mind:
-    """The mind of a name or of a file, without some of its parts."""
-    return Mind(read_mind(source, without), env, goal)
+    """The mind of a name or of a file, without some of its parts, and with options of others."""
+    return Mind(read_mind(source, without).with_options(options), env, goal)
 
 
 def mind_hashes() -> dict[str, str]:

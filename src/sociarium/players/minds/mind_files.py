@@ -51,6 +51,7 @@ class PartTable(BaseModel):
     unless: tuple[Rule, ...] = ()
     role: Annotated[str, Field(pattern=r"^[a-z_]{0,40}$")] = ""
     template: Annotated[str, Field(pattern=r"^[a-z_]*(-\d+)?$")] = ""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None  # else that of the model
     answer: Annotated[tuple[AnswerField, ...], Field(max_length=12)] = ()
     options: dict[Word, int | float | str | bool] = {}
 
@@ -78,12 +79,14 @@ class MindTable(BaseModel):
     menu: str = "legal"
     part: Annotated[tuple[PartTable, ...], Field(min_length=1, max_length=40)]
     missing: tuple[str, ...] = ()  # parts that were taken out
+    changed: tuple[str, ...] = ()  # options that a seat gave, as in act.retry=2
 
     @property
     def name(self) -> str:
         """What traces call it."""
-        taken = f"?without={'+'.join(self.missing)}" if self.missing else ""
-        return f"{self.id}-{self.version}{taken}"
+        told = [f"without={'+'.join(self.missing)}"] if self.missing else []
+        told += self.changed
+        return f"{self.id}-{self.version}" + (f"?{'&'.join(told)}" if told else "")
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -106,10 +109,36 @@ class MindTable(BaseModel):
         missing = tuple(sorted({*self.missing, *names}))
         return self.model_copy(update={"part": _read_by_somebody(left), "missing": missing})
 
+    def with_options(self, given: Mapping[str, str]) -> "MindTable":
+        """The mind with options of its parts, by `PART.OPTION`, as seats write them."""
+        if not given:
+            return self
+        parts = {part.name: part for part in self.part}
+        for name, value in given.items():
+            part, _, option = name.partition(".")
+            if part not in parts:
+                raise UnknownName("part of " + self.id, part, tuple(parts))
+            told = {**parts[part].options, option: _value(value)}
+            parts[part] = parts[part].model_copy(update={"options": told})
+        changed = tuple(f"{name}={value}" for name, value in sorted(given.items()))
+        return self.model_copy(update={"part": tuple(parts.values()), "changed": changed})
+
     @property
     def digest(self) -> str:
         """The same for the same mind; its templates have hashes of their own."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+
+def _value(text: str) -> int | float | str | bool:
+    """What a seat writes: yes, no, a number, or a word."""
+    if text in ("yes", "no"):
+        return text == "yes"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _blind(part: PartTable, lost: set[str]) -> PartTable:

@@ -30,6 +30,8 @@ class Part:
     taken: ClassVar[Mapping[str, Any]] = {}  # options and what they are unless given
     asks: ClassVar[bool] = False  # whether it needs a template
     remembers: ClassVar[bool] = False  # whether it needs the memory
+    crew: ClassVar[bool] = False  # whether it commands several players
+    unread: ClassVar[tuple[str, ...]] = ()  # what it writes that nobody needs to read
 
     def __init__(self, table: PartTable, env: Environment[Any, Any], goal: str = "") -> None:
         self.table, self.env = table, env
@@ -66,7 +68,7 @@ class Part:
         """Templates see what their part reads, and nothing else."""
         reads = {one.removesuffix(":before") for one in self.table.reads}
         known = {*reads, *template.optional, *self.more_values, *_GIVEN_TO_QUESTIONS}
-        if unread := sorted(template.asks_for - known):
+        if unread := sorted(template.asks_for - {"thought"} - known):
             raise BadArgument(
                 f"the template {template.name} names {unread[0]}, which {self.table.name} does "
                 f"not read; it reads {', '.join(sorted(reads)) or 'nothing'}"
@@ -123,6 +125,7 @@ class Part:
             fields=self.table.answer,
             sees=any(one == PERCEPT for one in self.table.reads),
             chooses=chooses,
+            temperature=self.table.temperature,
         )
 
 
@@ -155,6 +158,7 @@ class ActPart(Part):
     """Asks a model for the choice; what it thinks before comes first in the answer."""
 
     kind, asks = "act", True
+    unread = (CHOICE,)
 
     def keys(self) -> tuple[Key[Any], ...]:
         """What was chosen, in words."""
@@ -179,9 +183,10 @@ class ActPart(Part):
             readers.append(ChoiceReader(form, thinking.percept))
             return readers[-1]
 
-        answered = await thinking.choose(self.name, self.question(thinking, chooses=True), reading)
+        answered = await thinking.choose(self.question(thinking, chooses=True), reading)
         reader = readers[-1]
-        thinking.decision, thinking.rung = answered.value, answered.rung
+        thinking.decide(answered.value)
+        thinking.rung = answered.rung
         thinking.thought = reader.thought
         if self.table.answer and self.table.answer[0].name != "thought":
             thinking.note(self.name, **reader.before)

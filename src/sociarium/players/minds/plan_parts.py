@@ -16,6 +16,7 @@ from sociarium.language.models.budget import CapReached
 from sociarium.language.models.output import OutputForm
 from sociarium.language.models.repair import RUNGS, NoAnswer
 from sociarium.language.models.requests import CallError
+from sociarium.language.prompts import Prompt
 from sociarium.language.spoken import spoken
 from sociarium.players.minds.blackboard import Key, PartLink
 from sociarium.players.minds.parts import CHOICE, ActPart, ChoiceReader, Part, in_words
@@ -165,7 +166,8 @@ class PlanActPart(ActPart):
         only = only_choice(menu, percept, self._checker)
         if only is not None:
             decision = menu.read({"choice": only.id})
-            thinking.decision, thinking.rung = decision, RUNGS[0]
+            thinking.decide(decision)
+            thinking.rung = RUNGS[0]
             thinking.note(self.name, asked=False)
             return self._write(thinking, in_words(decision, percept))
         readers: list[PlanReader] = []
@@ -176,13 +178,14 @@ class PlanActPart(ActPart):
 
         try:
             asked = self.question(thinking, chooses=True)
-            answered = await thinking.choose(self.name, asked, reading)
+            answered = await thinking.choose(asked, reading)
         except (NoAnswer, CallError, CapReached) as error:
             self._note(thinking, readers)
             self._write(thinking, "", str(error))
             raise
         self._note(thinking, readers)
-        thinking.decision, thinking.rung = answered.value, answered.rung
+        thinking.decide(answered.value)
+        thinking.rung = answered.rung
         thinking.thought = readers[-1].thought
         self._write(thinking, in_words(answered.value, percept, readers[-1].reason))
 
@@ -250,7 +253,9 @@ def only_choice(menu: Menu, percept: Percept, checker: PlanChecker) -> MenuItem 
 
 
 def _menu(thinking: Thinking) -> Menu:
-    return thinking.asker.prompt(thinking.percept, thinking.number).menu
+    prompt = thinking.asker.prompt(thinking.percepts, thinking.number)
+    assert isinstance(prompt, Prompt)
+    return prompt.menu
 
 
 def _writes(part: Part, count: int) -> None:

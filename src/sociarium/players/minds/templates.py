@@ -75,8 +75,8 @@ class PartTemplate:
 
     @property
     def asks_for(self) -> frozenset[str]:
-        """The values that the question names."""
-        return names_in(self.question)
+        """The values that it names."""
+        return names_in(self.system) | names_in(self.question)
 
 
 def template_names() -> tuple[str, ...]:

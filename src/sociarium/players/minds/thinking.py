@@ -11,7 +11,9 @@ import numpy as np
 from sociarium.core.decision import BadAnswer, Decision
 from sociarium.core.percept import Percept
 from sociarium.core.text import BadText, read_json
+from sociarium.language.crew_prompts import CrewPrompt, CrewWriter
 from sociarium.language.models.config import OutputMode
+from sociarium.language.models.crew_form import CrewForm
 from sociarium.language.models.output import (
     LONGEST_THOUGHT,
     AnswerField,
@@ -38,6 +40,7 @@ GIVEN: tuple[Key[Any], ...] = (
     Key("step", int, 0),
     Key("status", str, ""),
 )
+AnyForm = OutputForm | FieldsForm | CrewForm
 MOST_TRACED = 4000  # characters of what a part wrote
 
 
@@ -51,6 +54,7 @@ class PartQuestion:
     fields: tuple[AnswerField, ...] = ()
     sees: bool = True  # whether it is told what is perceived
     chooses: bool = False  # from the menu
+    temperature: float | None = None  # that of the model, unless it is given
 
 
 class Asker:
@@ -64,20 +68,27 @@ class Asker:
         aliases: Mapping[str, str],
         writer: PromptWriter,
         count: TokenCounter,
+        crew: bool = False,
     ) -> None:
         self.run, self._seat, self._identity = run, seat, identity
         self.aliases, self.writer, self._count = aliases, writer, count
-        self._written: tuple[Any, Prompt] | None = None
+        self._crew = CrewWriter(writer) if crew else None
+        self._written: tuple[Any, Prompt | CrewPrompt] | None = None
 
     def _drawn(self, address: CallAddress) -> str:
         return hashlib.sha256(address.hash(*self._identity).encode()).hexdigest()
 
-    def prompt(self, percept: Percept, number: int) -> Prompt:
-        """All that a player is told for a decision; its parts are told some of it."""
-        if self._written is None or self._written[0] != (number, id(percept)):
-            mark = self._drawn(CallAddress(self._seat, number, ACT))[:8]
-            prompt = self.writer.write(percept, mark=f"<<{mark}>>")
-            self._written = (number, id(percept)), prompt
+    def prompt(self, percepts: Sequence[Percept], number: int) -> Prompt | CrewPrompt:
+        """All that a player, or a crew, is told for a decision; parts are told some of it."""
+        which = number, *map(id, percepts)
+        if self._written is None or self._written[0] != which:
+            mark = f"<<{self._drawn(CallAddress(self._seat, number, ACT))[:8]}>>"
+            prompt: Prompt | CrewPrompt
+            if self._crew is not None:
+                prompt = self._crew.write(percepts, mark)
+            else:
+                prompt = self.writer.write(percepts[0], mark=mark)
+            self._written = which, prompt
         return self._written[1]
 
     def perceived(self, percept: Percept) -> str:
@@ -85,15 +96,17 @@ class Asker:
         return self.writer.renderer.render(percept.model_copy(update={"messages": ()}))
 
     def request(
-        self, question: PartQuestion, percept: Percept, number: int, alias: str = ""
-    ) -> tuple[Request, OutputForm | FieldsForm]:
+        self, question: PartQuestion, percepts: Sequence[Percept], number: int, alias: str = ""
+    ) -> tuple[Request, AnyForm]:
         """What is asked, of the model of its role or another, and the form of the answer."""
         alias = alias or self.aliases[question.role]
         config, _ = self.run.model(alias, self._seat)
         address = CallAddress(self._seat, number, question.role)
-        prompt = self.prompt(percept, number)
-        form: OutputForm | FieldsForm = FieldsForm(question.fields, prompt.menu.phrases)
-        if question.chooses:
+        prompt, percept = self.prompt(percepts, number), percepts[0]
+        form: AnyForm = FieldsForm(question.fields)
+        if question.chooses and isinstance(prompt, CrewPrompt):
+            form = CrewForm(tuple(percepts), prompt.menus, question.fields)
+        elif question.chooses and isinstance(prompt, Prompt):
             spoken_to = bool(percept.messages) and "say" in prompt.menu.writes
             form = OutputForm(prompt.menu, question.fields, spoken_to)
         sections = [one for one in prompt.sections if _told(one, question)]
@@ -108,12 +121,15 @@ class Asker:
             mode=config.structured,
             schema=form.schema(config.structured),
             max_tokens=form.most_tokens,
-            temperature=config.temperature,
+            temperature=(
+                config.temperature if question.temperature is None else question.temperature
+            ),
             seed=int(self._drawn(address)[8:16], 16) >> 1,
             prompt_tokens=counts + MESSAGE_TOKENS * len(messages),
             sections=tuple(sections),
             percept=percept,
-            menu=prompt.menu if question.chooses else None,
+            percepts=tuple(percepts),
+            menu=form.menu if isinstance(form, OutputForm) else None,
             form=form.schema("legal_schema"),
         )
         return request, form
@@ -123,7 +139,7 @@ class Asker:
         percept: Percept,
         sections: Sequence[Section],
         question: PartQuestion,
-        form: OutputForm | FieldsForm,
+        form: AnyForm,
         mode: OutputMode,
     ) -> tuple[ChatMessage, ...]:
         """The most stable first: instructions and rules, then what changes, then the question."""
@@ -132,7 +148,7 @@ class Asker:
         rest = [text for name, text in laid_out.items() if name not in stable]
         values = {**question.values, "name": percept.name, "form": form.words(mode)}
         asked = question.template.ask(**values).strip()
-        instructions = question.template.instructions(thought=LONGEST_THOUGHT)
+        instructions = question.template.instructions(thought=LONGEST_THOUGHT, **question.values)
         return (
             ChatMessage("system", (instructions, *(laid_out[name] for name in stable))),
             ChatMessage("user", (rest[0].lstrip("\n"), *rest[1:], f"\n\n{asked}")),
@@ -148,9 +164,9 @@ def _told(section: Section, question: PartQuestion) -> bool:
 
 @dataclass
 class Thinking:
-    """One decision while it is being made."""
+    """One decision while it is being made, for one player or for several."""
 
-    percept: Percept
+    percepts: tuple[Percept, ...]
     number: int
     asker: Asker
     calls: DecisionCalls
@@ -158,11 +174,21 @@ class Thinking:
     stream: MemoryStream | None = None
     embedder: Embedder | None = None
     earlier: int = 0  # steps in trials before this one
-    decision: Decision | None = None
+    decisions: dict[int, Decision] = field(default_factory=dict)  # by seat
+    counts: Counter[str] = field(default_factory=Counter)  # of what parts noticed
     rung: str = "fallback"
     thought: str = ""
     parts: dict[str, Any] = field(default_factory=dict)  # what they wrote, for traces
     failed: Counter[str] = field(default_factory=Counter)  # parts that got no answer
+
+    @property
+    def percept(self) -> Percept:
+        """What the player perceives; of several, the first."""
+        return self.percepts[0]
+
+    def decide(self, decision: Decision) -> None:
+        """What the one player does."""
+        self.decisions = {self.percept.seat: decision}
 
     @property
     def memory(self) -> MemoryStream:
@@ -204,18 +230,17 @@ class Thinking:
         self.note(part, **told, **{n: _short(x) for n, x in answered.value.items()})
         return answered.value
 
-    async def choose(self, part: str, question: PartQuestion, read: Any) -> Answered[Decision]:
-        """The decision that a model makes, as `read(form)` reads it; raises `NoAnswer`."""
+    async def choose(self, question: PartQuestion, read: Any) -> Answered[Any]:
+        """What a model decides, as `read(form)` reads it; raises `NoAnswer`."""
         request, form = self._request(question)
-        assert isinstance(form, OutputForm)
         return await self._asked(request, form, read(form))
 
-    def _request(self, question: PartQuestion) -> tuple[Request, OutputForm | FieldsForm]:
-        redraft = lambda alias: self.asker.request(question, self.percept, self.number, alias)[0]  # noqa: E731
+    def _request(self, question: PartQuestion) -> tuple[Request, AnyForm]:
+        redraft = lambda alias: self.asker.request(question, self.percepts, self.number, alias)[0]  # noqa: E731
         self.calls.redraft = redraft
-        return self.asker.request(question, self.percept, self.number)
+        return self.asker.request(question, self.percepts, self.number)
 
-    async def _asked(self, request: Request, form: OutputForm | FieldsForm, read: Any) -> Any:
+    async def _asked(self, request: Request, form: AnyForm, read: Any) -> Any:
         minimal = lambda asked: replace(asked, schema=form.minimal(asked.mode))  # noqa: E731
         return await ask_until_valid(self.calls.call, request, read, minimal)
 
