@@ -2,14 +2,13 @@
 
 import dataclasses
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sociarium.arena.clocks import Turns, clock
+from sociarium.arena.clocks import rounds_of
 from sociarium.arena.match_folder import Terms
 from sociarium.core import disk
 from sociarium.core.environment import Environment
@@ -24,7 +23,6 @@ from sociarium.views.progress import OnProgress, silent
 ESTIMATE = "estimate.json"
 SAMPLE = 100  # steps
 SAMPLED_ROUNDS = 6  # where players take turns and a match has so many rounds
-ROUNDS = re.compile(r"rounds:(\d+)")
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def estimate_calls(
     counting = {alias: CountingModel() for alias in models.models}
     params = env.params() if params is None else params
     whole = int(env.horizon(params)) if terms.steps is None else terms.steps
-    rounds = _rounds(terms)
+    rounds = rounds_of(terms.clock, terms.ends)
     few = min(rounds, SAMPLED_ROUNDS, sample)
     tried = dataclasses.replace(terms, steps=min(whole, sample), deadline=3600.0)
     if rounds:
@@ -179,12 +177,6 @@ def estimate_calls(
         steps=round(scale * match.step),
         roles=roles,
     )
-
-
-def _rounds(terms: Terms) -> int:
-    """How many rounds a match has; 0 where it is not over after so many."""
-    ends = [int(found[1]) for end in terms.ends if (found := ROUNDS.fullmatch(end))]
-    return min(ends) if ends and isinstance(clock(terms.clock), Turns) else 0
 
 
 def _used(counts: Counter[str], models: Models, alias: str) -> RoleUse:

@@ -1,6 +1,7 @@
 """Three ways in which time passes for host players: by turns, in lockstep, in real time."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from sociarium.core.errors import BadArgument, UnknownName
 
@@ -121,6 +122,13 @@ class Turns(Clock):
 
 
 NAMES = ("lockstep", "turns", "realtime")
+ROUNDS = re.compile(r"rounds:(\d+)")
+
+
+def rounds_of(told: str, ends: Iterable[str]) -> int:
+    """How many rounds a match has by the words of its clock and ends; 0 where none ends it."""
+    found = [int(match[1]) for end in ends if (match := ROUNDS.fullmatch(end))]
+    return min(found) if found and isinstance(clock(told), Turns) else 0
 
 
 def clock(text: str) -> Clock:

@@ -1,19 +1,16 @@
 """How an episode goes, at some points of it: what was earned so far, and the levels of gauges."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from sociarium.arena.clocks import Turns, clock
+from sociarium.arena.clocks import rounds_of
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.evaluation.suite import ArmTerms, SuiteCurve
-
-ROUNDS = re.compile(r"rounds:(\d+)")
 
 
 def curve_axis(terms: ArmTerms) -> tuple[str, float]:
@@ -21,9 +18,8 @@ def curve_axis(terms: ArmTerms) -> tuple[str, float]:
 
     Where terms do not say how many steps there are it is the share of the world's own episode.
     """
-    ends = [int(found[1]) for end in terms.ends if (found := ROUNDS.fullmatch(end))]
-    if ends and isinstance(clock(terms.clock), Turns):
-        return "rounds", float(min(ends))
+    if rounds := rounds_of(terms.clock, terms.ends):
+        return "rounds", float(rounds)
     told = [x for x in (terms.steps, terms.params.get("horizon")) if isinstance(x, int | float)]
     return ("steps", float(min(told))) if told else ("share of the episode", 1.0)
 

@@ -1,7 +1,7 @@
 """What is measured in an episode: a number, or a share with its counts."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 Value = float | tuple[float, float]  # a number, or how often of how many times
 
@@ -23,9 +23,3 @@ def shares(values: Mapping[int, Value]) -> dict[int, float]:
     """By seed, where they are defined."""
     told = {seed: share_of(value) for seed, value in values.items()}
     return {seed: value for seed, value in told.items() if math.isfinite(value)}
-
-
-def totals(values: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Counts of shares, added up."""
-    done, times = (float(sum(column)) for column in zip(*values, strict=True))
-    return done, times

@@ -105,6 +105,12 @@ class Request:
         """The same for the same body."""
         return hashlib.sha256(canonical(self.body)).hexdigest()
 
+    def thoughts(self, form: Mapping[str, Any] | None) -> list[str]:
+        """The fields of a form of this answer that choose nothing and come before what does."""
+        chosen = {one.name for one in self.percepts}
+        chosen |= set() if self.menu is None else set(self.menu.schema["properties"])
+        return [name for name in (form or {}).get("properties", {}) if name not in chosen]
+
     def section(self, name: str) -> str:
         """The text of a section of the prompt; empty if it has none of this name."""
         return next((one.text for one in self.sections if one.name == name), "")

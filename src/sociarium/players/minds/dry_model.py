@@ -27,8 +27,8 @@ class DryModel:
         simple = [(number, item) for number, item in choices if not item.needs] or choices
         number, item = drawn.choice(simple)
         fields = request.form["properties"] if request.form is not None else {}
-        before = [name for name in fields if name not in request.menu.schema["properties"]]
-        answer: dict[str, object] = {name: _usual(fields[name], drawn) for name in before}
+        thoughts = request.thoughts(request.form)
+        answer: dict[str, object] = {name: _usual(fields[name], drawn) for name in thoughts}
         answer["choice"] = item.id if request.mode == "legal_schema" else number
         if request.form is not None and "say" in request.form["required"]:
             answer["say"] = _text(LONGEST_SAY)
@@ -42,6 +42,8 @@ def _text(most: int) -> str:
 
 def _usual(schema: Mapping[str, Any], drawn: random.Random) -> Any:
     """A value of a usual length for a schema."""
+    if "enum" in schema:
+        return drawn.choice(schema["enum"])
     kind = schema.get("type", "object")
     if kind == "object":
         return {name: _usual(one, drawn) for name, one in schema.get("properties", {}).items()}

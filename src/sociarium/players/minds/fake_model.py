@@ -99,12 +99,8 @@ class FakeModel:
         if percept is None or request.address.role not in ("act", "cheaper"):
             text = json.dumps(fixed_answer(request.schema or {}))
         else:
-            answer = {"choice": self.action(percept)}
-            fields = request.schema["properties"] if request.schema is not None else {}
-            known = request.menu.schema["properties"] if request.menu is not None else {}
-            before = [name for name in fields if name not in known]
-            answer = {**dict.fromkeys(before, SAID), **answer}
-            text = json.dumps(answer)
+            thoughts = dict.fromkeys(request.thoughts(request.schema), SAID)
+            text = json.dumps({**thoughts, "choice": self.action(percept)})
         return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
 
     def action(self, percept: Percept) -> str:
@@ -144,9 +140,8 @@ class FakeCrew:
     async def complete(self, request: Request) -> Completion:
         """A command for each player that is asked for; other fields have a fixed text."""
         found = {one.name: self._players[one.seat].action(one) for one in request.percepts}
-        fields = request.schema["properties"] if request.schema is not None else {}
-        before = dict.fromkeys([name for name in fields if name not in found], SAID)
-        text = json.dumps({**before, **found})
+        thoughts = dict.fromkeys(request.thoughts(request.schema), SAID)
+        text = json.dumps({**thoughts, **found})
         return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
 
     def snapshot(self) -> Json:

@@ -172,9 +172,8 @@ class FakePlanner(FakeModel):
         if request.percept is None or request.menu is None:
             return await super().complete(request)
         answer = self._answer(request, request.menu, request.percept)
-        fields = request.schema["properties"] if request.schema is not None else {}
-        before = [name for name in fields if name not in request.menu.schema["properties"]]
-        text = json.dumps({**dict.fromkeys(before, SAID), **answer})
+        thoughts = dict.fromkeys(request.thoughts(request.schema), SAID)
+        text = json.dumps({**thoughts, **answer})
         return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
 
     def _answer(self, request: Request, menu: Menu, percept: Percept) -> dict[str, Any]:

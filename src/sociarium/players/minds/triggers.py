@@ -10,7 +10,6 @@ from typing import Any
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.percept import Percept
 
-Rule = Callable[[Percept, Mapping[str, Any]], bool]
 # Rules that hold or do not hold by what is perceived alone.
 PERCEIVED: dict[str, Callable[[Percept], bool]] = {
     "first": lambda percept: percept.first,
