@@ -5,8 +5,12 @@ import math
 import numpy as np
 import pytest
 
+import sociarium
+from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.evaluation.decision_measures import HostDecisions, decision_value
+from sociarium.core.facets import Bounds
+from sociarium.evaluation.decision_measures import HostDecisions, decision_value, tokens_for
+from sociarium.evaluation.episode_measures import measured
 from sociarium.evaluation.values import defined, shares
 
 NAMES = ("Juan", "Laura", "Pedro", "")
@@ -72,6 +76,33 @@ def test_what_was_used_is_added_up_and_unknown_where_nobody_counted():
     assert decision_value("calls", found, (0,), 10) == 2
     assert decision_value("cost", found, (0, 1), 10) == 0.5
     assert math.isnan(decision_value("cost", found, (0,), 10))
+
+
+def test_what_else_is_counted_has_a_name_and_tokens_are_told_for_each_event():
+    used = (
+        {"seats": [0, 1], "usage": {"input_tokens": 80, "output_tokens": 10, "commands_wrong": 2}},
+        {"seats": [0, 1], "usage": {"input_tokens": 30}},
+    )
+    found = decisions(zap(0, 1), usage=used)
+    assert decision_value("used:commands_wrong", found, (0, 1), 10) == 2
+    assert decision_value("used:commands_missing", found, (0, 1), 10) == 0
+    assert math.isnan(decision_value("used:commands_wrong", found, (3,), 10))
+    env = sociarium.make("cuisine?level=0")
+    params = env.params(horizon=20)
+    played = rollout(env, ["script:greedy"] * 2, seed=0, params=params)
+    met = len(played.events.of("completed").step)
+    assert met > 0 and tokens_for("completed", found, (0, 1), played) == 120 / met
+    assert math.isnan(tokens_for("failed", found, (0, 1), played))
+    assert math.isnan(tokens_for("completed", found, (3,), played))
+    with pytest.raises(UnknownName, match="completed"):
+        tokens_for("eaten", found, (0, 1), played)
+    assert measured(played, env, "share:completed:open", (0, 1)) == met / (
+        met + played.gauges["open"][-1]
+    )
+    assert math.isnan(measured(played, env, "share:failed:failed", (0, 1)))
+    bound = env.facet(Bounds).of(params, 0)["work"].total
+    assert measured(played, env, "optimum:work", (0, 1)) == played.raw.sum() / bound
+    assert math.isnan(measured(played, env, "optimum:luck", (0, 1)))
 
 
 def test_of_players_that_are_never_asked_nothing_is_defined():

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from sociarium.arena.call_estimate import RoleUse
 from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
-from sociarium.evaluation.suite import Metric, Suite
+from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.tournaments import told_profile
 
 MOST_COLUMNS = 5  # contestants beside each other; more come one below the other
@@ -17,6 +17,12 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
     """Everything that is known: means, tournaments, who is told apart, hypotheses."""
     if found.machinery_check:
         console.print("machinery check: no language model played", style="bold yellow")
+    for average in suite.average:
+        for metric in suite.metric:
+            rows = [cell for cell in found.averages if cell.arm.startswith(f"{average.id}:")]
+            measured = [cell for cell in rows if cell.metric == metric.id]
+            if measured:
+                console.print(_by_arm(average.told or average.id, measured))
     cells = found.cells
     models = tuple(dict.fromkeys(cell.model for cell in cells))
     if len(models) > MOST_COLUMNS:
@@ -25,7 +31,7 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
         for metric in suite.metric:
             measured = [cell for cell in cells if cell.metric == metric.id]
             if measured:
-                console.print(_by_arm(metric, measured))
+                console.print(_by_arm(metric.told or metric.id, measured))
     _show_tournaments(console, found)
     for world, shares in found.interdependence.items():
         told = ", ".join(f"{model} {share}" for model, share in shares.items())
@@ -61,11 +67,11 @@ def _table(*heads: str) -> Table:
     return table
 
 
-def _by_arm(metric: Metric, cells: Iterable[ArmMetric]) -> Table:
+def _by_arm(title: str, cells: Iterable[ArmMetric]) -> Table:
     """One metric: arms by contestants."""
     by_place = {(cell.arm, cell.model): cell for cell in cells}
     models = tuple(dict.fromkeys(model for _, model in by_place))
-    table = _table(metric.told or metric.id, *(model or "as seated" for model in models))
+    table = _table(title, *(model or "as seated" for model in models))
     for arm in dict.fromkeys(arm for arm, _ in by_place):
         row = [by_place.get((arm, model)) for model in models]
         table.add_row(arm, *("" if cell is None else str(cell.estimate) for cell in row))

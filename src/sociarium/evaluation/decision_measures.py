@@ -10,6 +10,8 @@ valid_share           of all decisions, those that were valid as they were first
 fallback_share        of all decisions, those without a valid answer in time
 rung:NAME             of all decisions, those that were read at this rung of the repair ladder
 calls, tokens, cost   of language models, all players together; unknown where nobody counted
+used:NAME             what else is counted of them, such as commands_wrong
+tokens_for:EVENT      tokens for each time that it happened in an episode; undefined if it never did
 
 They are read from the folder of a match; where nobody was asked, none of them is defined.
 """
@@ -26,14 +28,16 @@ from jaxtyping import Bool, Int
 
 from sociarium.arena.clocks import Turns, clock
 from sociarium.arena.match_folder import DECISIONS, TIMING
+from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
-from sociarium.evaluation.values import Value
+from sociarium.evaluation.values import Value, share_of
 from sociarium.language.models.repair import RUNGS
 from sociarium.players.roster import Seat
 
 SHARES = ("skill", "ordered", "valid_share", "fallback_share", "rung")
 USAGE = {"calls": ("calls",), "tokens": ("input_tokens", "output_tokens"), "cost": ("money",)}
-WORDS = ("decided", "decisions", "replans", *SHARES, *USAGE)
+TOKENS_FOR = "tokens_for"
+WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def decision_value(
     word, _, name = measure.partition(":")
     asked = [seat for seat in seats if seat in decisions.hosts]
     rows = decisions.of(asked)
-    if word in ("decided", "skill", "rung") and not name:
+    if word in ("decided", "skill", "rung", "used") and not name:
         raise BadArgument(f"{word} is about a name, as in {word}:zap")
     match word:
         case "decided":
@@ -127,11 +131,28 @@ def decision_value(
             return _share(bool(row["failure"]) for row in rows)
         case "rung":
             return _share(rung(row) == name for row in rows)
+    used = [row["usage"] for row in decisions.usage if _uses(row, asked)]
+    if word == "used":
+        return float(sum(use.get(name, 0) for use in used)) if used else math.nan
     if measure not in USAGE:
         raise UnknownName("measure", measure, WORDS)
-    used = [row["usage"] for row in decisions.usage if _uses(row, asked)]
     known = [use[part] for use in used for part in USAGE[measure] if part in use]
     return float(sum(known)) if known else math.nan
+
+
+def tokens_for(
+    event: str, decisions: HostDecisions, seats: Sequence[int], episode: Episode
+) -> float:
+    """Tokens of the models among these seats, for each time that an event happened."""
+    names = [spec.name for spec in episode.events.specs]
+    if event not in names:
+        raise UnknownName("event", event, tuple(names))
+    times = len(episode.events.of(event).step)
+    return (
+        share_of(decision_value("tokens", decisions, seats, len(episode))) / times
+        if times
+        else math.nan
+    )
 
 
 def choice(row: dict[str, Any]) -> str:

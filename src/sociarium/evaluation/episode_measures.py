@@ -10,10 +10,13 @@ last_apples:WHAT    approach and take of last apples of trees, take_other of oth
                     restraint is the share taken beside that of other apples
 end:GAUGE           the level in the end; mean:GAUGE over the episode
 lasts:GAUGE         the steps in which it is above 0
-optimum             points of all, and what counts of what is left, for each of the bound
+share:GAUGE:OTHER   in the end, the first of both together
+optimum             points of all, and what counts of what is left, for each of the bound;
+                    optimum:NAME for each of the bound of this name
 collective_return, equality, peace, ...   of the society as a whole, as `sociarium measure` has
 """
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -43,11 +46,13 @@ WITH_NAMES = (
     "end:GAUGE",
     "mean:GAUGE",
     "lasts:GAUGE",
+    "share:GAUGE:OTHER",
+    "optimum:BOUND",
 )
 NAMED_PLAYERS = ("count", "aimed", "player", "last_apples")
 LAST_APPLES = ("approach", "take", "take_other", "restraint")
 MOST_BOUNDS = 1000
-_BOUNDS: dict[tuple[str, int, str], float] = {}
+_BOUNDS: dict[tuple[str, int, str], dict[str, float]] = {}
 Moves = Bool[np.ndarray, "time players"]
 
 
@@ -94,8 +99,10 @@ def measured(
             if word == "lasts":
                 return float((level > 0).sum())
             return float(level[-1] if word == "end" else level.mean()) if len(level) else 0.0
+        case "share":
+            return _share_of_gauges(episode, env, rest)
         case "optimum":
-            return _share_of_bound(episode, env)
+            return _share_of_bound(episode, env, rest)
     society = overall(episode, find_facet(env, Cooperation))
     return float(society[_known("measure", measure, [*OF_PLAYERS, *WITH_NAMES, *society])])
 
@@ -169,20 +176,32 @@ def _aimed(
     return float((at_all & (events.target == int(seat))).sum()), float(at_all.sum())
 
 
-def _share_of_bound(episode: Episode, env: Environment[Any, Any]) -> float:
+def _share_of_gauges(episode: Episode, env: Environment[Any, Any], rest: str) -> float:
+    """The first of two levels in the end, of both; NaN where both are 0."""
+    names = [_known("gauge", name, [g.name for g in env.gauge_specs]) for name in rest.split(":")]
+    if len(names) != 2:
+        raise BadArgument(f"share:GAUGE:OTHER is of two gauges; given {rest!r}")
+    ends = [float(episode.gauges[name][-1]) if len(episode) else 0.0 for name in names]
+    return ends[0] / sum(ends) if sum(ends) else math.nan
+
+
+def _share_of_bound(episode: Episode, env: Environment[Any, Any], name: str) -> float:
+    """Of the first bound if none is named; NaN if the one named takes a solver that is absent."""
     if not env.has(Bounds):
         raise BadArgument(f"{env.id} has no bound, so there is no share of it")
     bounds = env.facet(Bounds)
     left = float(episode.gauges[bounds.left][-1]) if bounds.left else 0.0
-    total = _bound(env, episode.seed, episode.params)
+    totals = _totals(env, episode.seed, episode.params)
+    total = totals.get(name, math.nan) if name else next(iter(totals.values()))
     return (float(episode.raw.sum(dtype=np.float64)) + left) / total
 
 
-def _bound(env: Environment[Any, Any], seed: int, params: Any) -> float:
-    """The first of the bounds, which is worked out once for equal parameters and seeds."""
-    name = (env.id, seed, str(params))
-    if name not in _BOUNDS:
+def _totals(env: Environment[Any, Any], seed: int, params: Any) -> dict[str, float]:
+    """The bounds by name, which are worked out once for equal parameters and seeds."""
+    known = (env.id, seed, str(params))
+    if known not in _BOUNDS:
         if len(_BOUNDS) >= MOST_BOUNDS:
             _BOUNDS.clear()
-        _BOUNDS[name] = next(iter(env.facet(Bounds).of(params, seed).values())).total
-    return _BOUNDS[name]
+        bounds = env.facet(Bounds).of(params, seed)
+        _BOUNDS[known] = {name: bound.total for name, bound in bounds.items()}
+    return _BOUNDS[known]

@@ -17,6 +17,7 @@ from sociarium.evaluation.suite import (
     Hypothesis,
     Metric,
     Suite,
+    SuiteArm,
     SuiteCurve,
     may_be_model,
 )
@@ -187,6 +188,7 @@ class Findings:
         self.suite = suite
         units = list(units)
         self._planned = {(unit.arm.id, unit.model) for unit in units}
+        self._rows = suite.rows
         self._mixed = {arm.id for arm in suite.arm if arm.terms.lineups == "mixtures"}
         self.results = tuple(done[unit.key] for unit in units if unit.key in done)
         self._found: dict[tuple[str, str], dict[int, list[UnitResult]]] = {}
@@ -196,7 +198,14 @@ class Findings:
         self.models = tuple(dict.fromkeys(model for _, model in self._found))
 
     def values(self, arm: str, model: str, metric: str) -> dict[int, Any]:
-        """A metric by seed; over all line-ups that a contestant was in, seat by seat."""
+        """A metric by seed; over all line-ups that a contestant was in, seat by seat.
+
+        Of a row of an average it is over its arms, under the seeds that all of them have.
+        """
+        if arm in self._rows:
+            each = [self.values(one, model, metric) for one in self._rows[arm]]
+            seeds = sorted(set(each[0]).intersection(*each[1:]))
+            return {seed: _over_arms([values[seed] for values in each]) for seed in seeds}
         return self._by_seed(arm, model, metric, lambda one: True)
 
     @cached_property
@@ -207,6 +216,20 @@ class Findings:
             for arm, model in self._found
             for metric in self.suite.metric
             if (cell := self._cell(arm, model, metric)) is not None
+        ]
+
+    @cached_property
+    def averages(self) -> list[ArmMetric]:
+        """The same for rows of averages, in the metrics that they show."""
+        return [
+            cell
+            for one in self.suite.average
+            for row in self._rows
+            if row.startswith(f"{one.id}:")
+            for model in self.models
+            for metric in self.suite.metric
+            if metric.id in (one.metrics or (self.suite.metric[0].id,))
+            if (cell := self._cell(row, model, metric)) is not None
         ]
 
     def _cell(self, arm: str, model: str, metric: Metric) -> ArmMetric | None:
@@ -230,6 +253,8 @@ class Findings:
 
     def _score(self, arm: str, model: str, metric: Metric) -> Estimate | None:
         """0 is what the low control gets under the same seeds, 1 what the high one gets."""
+        if arm in self._rows:
+            return None
         terms = self.suite.find_arm(arm).terms
         if not terms.low or not terms.high or not model or metric != self.suite.metric[0]:
             return None  # controls are chosen for the first metric
@@ -406,20 +431,28 @@ class Findings:
                 yield f"{first} and {second} in {arm}", ((arm, first), (arm, second))
             return
         first, second = one.arms if len(one.arms) == 2 else one.arms * 2
-        has = [self.suite.find_arm(arm).has_model for arm in (first, second)]
-        always = {model for arm in one.arms for model in self.suite.find_arm(arm).terms.always}
+        has = [all(arm.has_model for arm in self._arms(name)) for name in (first, second)]
+        always = {m for name in one.arms for arm in self._arms(name) for m in arm.terms.always}
         given = [model for model in self.models if model and model not in always]
         for model in (given or self.models) if any(has) else ("",):
             left, right = (
                 (arm, model if mine else "") for arm, mine in zip((first, second), has, strict=True)
             )
             about = first if one.one_arm and first == second else f"{first} and {second}"
-            if left in self._planned and right in self._planned:
+            if self._is_planned(*left) and self._is_planned(*right):
                 yield about + (f" with {model}" if model else ""), (left, right)
+
+    def _arms(self, name: str) -> list[SuiteArm]:
+        """The arm of this name, or those in this row of an average."""
+        return [self.suite.find_arm(arm) for arm in self._rows.get(name, (name,))]
+
+    def _is_planned(self, name: str, model: str) -> bool:
+        return all((arm.id, model) in self._planned for arm in self._arms(name))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values in one order."""
         newer = {
+            "averages": [cell.as_dict() for cell in self.averages],
             "curves": [one.as_dict() for one in self.curves],
             "not_run": list(self.suite.left_out),
             "machinery_check": self.machinery_check,
@@ -445,9 +478,16 @@ def _mean(results: Sequence[UnitResult], metric: str, mixed: bool) -> Any:
     """Over line-ups, each as often as others would be drawn beside a contestant; shares add up."""
     values = [one.values[metric] for one in results]
     if isinstance(values[0], tuple):
-        return tuple(np.sum(values, 0).tolist())
+        return _over_arms(values)
     weights = [_orders(one) if mixed else len(one.focal) or 1 for one in results]
     return float(np.average(values, weights=weights))
+
+
+def _over_arms(values: Sequence[Any]) -> Any:
+    """The mean; shares add up."""
+    if isinstance(values[0], tuple):
+        return tuple(np.sum(values, 0).tolist())
+    return float(np.mean(values))
 
 
 def _orders(one: UnitResult) -> int:

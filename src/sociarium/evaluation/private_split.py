@@ -37,8 +37,8 @@ def commitment(secret: str, number: int) -> str:
 def private_split(suite: Suite, secret: str, number: int) -> Suite:
     """The suite with a private sister in place of each arm that has a contestant and partners.
 
-    `number` tells one private split of a secret from others; hypotheses name public arms, so a
-    private split has none.
+    `number` tells one private split of a secret from others; hypotheses and averages are about
+    public arms, so a private split has none.
     """
     partners: dict[str, list[str]] = {}
     for arm in suite.arm:
@@ -55,7 +55,7 @@ def private_split(suite: Suite, secret: str, number: int) -> Suite:
             f"{suite.id} has no arm in which a contestant meets others, so there is nothing private"
         )
     return suite.model_copy(
-        update={"id": f"{suite.id}-private", "arm": tuple(arms), "hypothesis": ()}
+        update={"id": f"{suite.id}-private", "arm": tuple(arms), "hypothesis": (), "average": ()}
     )
 
 

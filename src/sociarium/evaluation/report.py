@@ -93,7 +93,8 @@ def render_report(
         machinery_check=findings.machinery_check,
         not_run=suite.left_out,
         curves=curve_tables(findings, labels),
-        metrics=[] if crowded else [_metric(findings, m, cells, contestants) for m in suite.metric],
+        averages=_averages(findings, everybody),
+        metrics=[] if crowded else _metrics(suite, cells, contestants),
         listed=listed(suite, cells, contestants) if crowded else None,
         tournaments=tournament_tables(findings, labels),
         tournament_picture=tournament_picture(findings),
@@ -140,18 +141,46 @@ def _contestants(cells: Iterable[ArmMetric]) -> list[Contestant]:
     return found
 
 
+def _metrics(
+    suite: Suite, cells: Sequence[ArmMetric], contestants: Sequence[Contestant]
+) -> list[dict[str, Any]]:
+    """A table and a picture for each metric, with a panel for each world."""
+    panels: dict[str, list[str]] = {}
+    for arm in suite.arm:
+        panels.setdefault(arm.name, []).append(arm.id)
+    order = [arm.id for arm in suite.arm]
+    return [_metric(one, cells, contestants, order, panels) for one in suite.metric]
+
+
+def _averages(findings: Findings, contestants: Sequence[Contestant]) -> list[dict[str, Any]]:
+    """The same for rows of averages; every average is a panel."""
+    found = []
+    for one in findings.suite.average:
+        cells = [cell for cell in findings.averages if cell.arm.startswith(f"{one.id}:")]
+        rows = list(dict.fromkeys(cell.arm for cell in cells))
+        shown = {cell.metric for cell in cells}
+        tables = [
+            _metric(metric, cells, contestants, rows, {one.told or one.id: rows})
+            for metric in findings.suite.metric
+            if metric.id in shown
+        ]
+        found.append({"average": one, "tables": tables})
+    return [one for one in found if one["tables"]]
+
+
 def _metric(
-    findings: Findings,
     metric: Metric,
     cells: Iterable[ArmMetric],
     contestants: Sequence[Contestant],
+    order: Sequence[str],
+    panels: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """A table of arms by contestants, and its picture."""
     by_place = {(cell.arm, cell.model): cell for cell in cells if cell.metric == metric.id}
     models = {model for _, model in by_place}
     columns = [one for one in contestants if one.model in models]
-    arms = [arm for arm in findings.suite.arm if any((arm.id, m) in by_place for m in models)]
-    grid = {arm.id: [by_place.get((arm.id, one.model)) for one in columns] for arm in arms}
+    arms = [arm for arm in order if any((arm, m) in by_place for m in models)]
+    grid = {arm: [by_place.get((arm, one.model)) for one in columns] for arm in arms}
     estimates = aligned([[c and c.estimate for c in row] for row in grid.values()])
     scores = aligned([[c and c.score for c in row] for row in grid.values()])
     rows = [
@@ -172,11 +201,12 @@ def _metric(
     ]
     looks = [(one.model, one.colour, one.mark) for one in columns]
     dots = {p: c.estimate for p, c in by_place.items() if math.isfinite(c.estimate.mean)}
-    panels: dict[str, list[str]] = {}
-    for arm in arms:
-        if any((arm.id, model) in dots for model in models):
-            panels.setdefault(arm.name, []).append(arm.id)
-    drawable = can_draw() and panels and len(arms) <= most_drawn(len(columns))
+    drawn = {
+        name: some
+        for name, row in panels.items()
+        if (some := [arm for arm in row if any((arm, model) in dots for model in models)])
+    }
+    drawable = can_draw() and drawn and len(arms) <= most_drawn(len(columns))
     return {
         "metric": metric,
         "side": _SIDES[metric.of],
@@ -184,7 +214,7 @@ def _metric(
         "scored": any(cell.score is not None for cell in by_place.values()),
         "rows": rows,
         "crowded": len(arms) > most_drawn(len(columns)),
-        "picture": base64.b64encode(picture(panels, looks, dots)).decode() if drawable else "",
+        "picture": base64.b64encode(picture(drawn, looks, dots)).decode() if drawable else "",
     }
 
 

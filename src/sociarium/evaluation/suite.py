@@ -6,6 +6,7 @@ what is compared. The suites that come with the package lie in `evaluation/suite
 of your own, or are added by packages under `sociarium.suites`.
 """
 
+import fnmatch
 import hashlib
 import itertools
 import math
@@ -37,6 +38,7 @@ SUFFIX = ".toml"
 LEVEL = "level"
 BY_NAME = ("ordered:", "aimed:")  # measures that end in the name of a player
 MOST_LINEUPS = 20_000  # in an arm
+MOST_ARMS = 1000
 FAKE_MODEL = re.compile(r"(llm:)?fake([?:].*)?(\*\d+)?")
 MODEL_SEAT = re.compile(r"\{model(?P<options>\?[^}\s]*)?\}(\*(?P<n>\d+))?")
 
@@ -178,6 +180,7 @@ class Metric(_Part):
     trial: Trial = "last"  # of a series; gain is what the last has more than the first
     better: Literal["more", "less", ""] = ""
     worlds: tuple[str, ...] = ()  # where it is measured, by their first names; empty: everywhere
+    arms: tuple[str, ...] = ()  # the same by arms, with * for any letters
     told: Sentence = ""
 
     @model_validator(mode="after")
@@ -187,9 +190,15 @@ class Metric(_Part):
             raise ValueError(f"{self.measure} is a share, of which there is no gain")
         return self
 
-    def applies(self, world: str) -> bool:
-        """Whether it is measured in a world of this name."""
-        return not self.worlds or re.split(r"[-?+]", world)[0] in self.worlds
+    @model_serializer(mode="wrap")
+    def _as_before(self, handler: Any) -> dict[str, Any]:
+        """Without what is newer than suites that are known by their digest, where it is unused."""
+        return {k: x for k, x in handler(self).items() if k != "arms" or x}
+
+    def applies(self, arm: SuiteArm) -> bool:
+        """Whether it is measured in an arm."""
+        there = not self.arms or any(fnmatch.fnmatch(arm.id, name) for name in self.arms)
+        return there and (not self.worlds or re.split(r"[-?+]", arm.world)[0] in self.worlds)
 
 
 class SuiteCurve(_Part):
@@ -207,6 +216,30 @@ class SuiteCurve(_Part):
         return not self.arms or arm in self.arms
 
 
+class Average(_Part):
+    """Arms that are taken together: the mean over those that differ in these factors alone.
+
+    It can be `where` other factors have some level. Its rows are called after it and the levels of
+    the factors that are left, as in `score:3.2`.
+    """
+
+    id: Id
+    where: dict[Id, str] = {}
+    over: Annotated[tuple[Id, ...], Field(min_length=1, max_length=8)]  # factors of arms
+    metrics: tuple[Id, ...] = ()  # that are shown; the first of the suite if empty
+    told: Sentence = ""
+    left_out: tuple[Id, ...] = ()  # rows of which an arm is not asked for
+
+    def row(self, arm: SuiteArm) -> str:
+        """The row that an arm is in; none if it lacks a factor, or has another level of it."""
+        there = set(self.over) <= arm.factors.keys() and self.where.items() <= arm.factors.items()
+        if not there:
+            return ""
+        apart = {*self.over, *self.where}
+        kept = [level for factor, level in arm.factors.items() if factor not in apart]
+        return f"{self.id}:{re.sub('[^a-z0-9_.-]', '_', '.'.join(kept).lower()) or 'all'}"
+
+
 class Hypothesis(_Part):
     """What is expected: the first arm, contestant or metric beside the second, or a number."""
 
@@ -214,7 +247,8 @@ class Hypothesis(_Part):
     says: Sentence
     metric: Id | Literal[""] = ""
     test: Test | Literal[""] = ""
-    arms: tuple[Id, ...] = ()  # two; of `models` any, and all with a contestant if empty
+    arms: tuple[Id, ...] = ()  # two; of `models` any, and all with a contestant if empty.
+    # Rows of averages are arms, too.
     models: tuple[str, ...] = ()  # two to compare in these arms; empty: each by itself
     statistic: Statistic = "mean"
     margin: Annotated[float, Field(gt=0)] = 0.5  # of an equivalence
@@ -262,28 +296,39 @@ class Suite(_Part):
     source: Sentence = ""  # a publication
     prepare: tuple[Preparation, ...] = ()  # commands that make what seats name, such as policies
     defaults: ArmTerms = ArmTerms()
-    arm: Annotated[tuple[SuiteArm, ...], Field(min_length=1, max_length=1000)]
+    arm: Annotated[tuple[SuiteArm, ...], Field(min_length=1, max_length=MOST_ARMS)]
     metric: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=100)]
     hypothesis: Annotated[tuple[Hypothesis, ...], Field(max_length=1000)] = ()
     curve: Annotated[tuple[SuiteCurve, ...], Field(max_length=100)] = ()
+    average: Annotated[tuple[Average, ...], Field(max_length=20)] = ()
     left_out: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()  # arms that are not asked for
 
     @model_serializer(mode="wrap")
     def _as_before(self, handler: Any) -> dict[str, Any]:
         """Without what is newer than suites that are known by their digest, where it is unused."""
-        return {k: x for k, x in handler(self).items() if k not in ("curve", "left_out") or x}
+        newer = ("curve", "average", "left_out")
+        return {k: x for k, x in handler(self).items() if k not in newer or x}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Suite":
         """Names are used once, and what hypotheses and curves name is there."""
-        parts_by_kind = (("arm", self.arm), ("metric", self.metric), ("curve", self.curve))
+        parts_by_kind = (
+            *(("arm", self.arm), ("metric", self.metric)),
+            *(("curve", self.curve), ("average", self.average)),
+        )
         for kind, parts in parts_by_kind:
             ids = [part.id for part in parts]
             twice = sorted({one for one in ids if ids.count(one) > 1})
             if twice:
                 raise ValueError(f"the {kind} {twice[0]} is there twice")
         metrics = {m.id for m in self.metric}
-        arms = {a.id for a in self.arm} | set(self.left_out)
+        arms = {a.id for a in self.arm} | set(self.left_out) | set(self.rows)
+        arms |= {row for one in self.average for row in one.left_out}
+        for one in self.average:
+            if unknown := set(one.metrics) - metrics:
+                raise ValueError(
+                    f"{one.id} is about {unknown.pop()}; metrics are {sorted(metrics)}"
+                )
         for one in self.hypothesis:
             for metric in () if one.untested else filter(None, (one.metric, one.than)):
                 if metric not in metrics:
@@ -300,6 +345,16 @@ class Suite(_Part):
         return self
 
     @property
+    def rows(self) -> dict[str, tuple[str, ...]]:
+        """The arms in each row of each average, of which all are asked for."""
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self.average:
+            for arm in self.arm:
+                if (row := one.row(arm)) and row not in one.left_out:
+                    found[row] = (*found.get(row, ()), arm.id)
+        return found
+
+    @property
     def digest(self) -> str:
         """What the suite is known by: any change of it changes this."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
@@ -312,13 +367,35 @@ class Suite(_Part):
         return found[0]
 
     def chosen(self, only: tuple[str, ...]) -> "Suite":
-        """The suite with these arms alone; what is said about others cannot be tested."""
+        """The suite with these arms alone; what is said about others cannot be tested.
+
+        A name may have a `*` for any letters, as in `level_3-*`.
+        """
         if not only:
             return self
-        arms = tuple(self.find_arm(id) for id in only)
-        left_out = tuple(arm.id for arm in self.arm if arm.id not in only)
-        said = tuple(_not_run(one, left_out) for one in self.hypothesis)
-        return self.model_copy(update={"arm": arms, "hypothesis": said, "left_out": left_out})
+        names = tuple(arm.id for arm in self.arm)
+        found = {name: fnmatch.filter(names, name) for name in only}
+        for name, meant in found.items():
+            if not meant:
+                raise UnknownName("arm", name, names)
+        asked = dict.fromkeys(itertools.chain(*found.values()))
+        left_out = tuple(name for name in names if name not in asked)
+        broken = [row for row, arms in self.rows.items() if not set(arms) <= asked.keys()]
+        averages = [
+            one.model_copy(
+                update={"left_out": tuple(row for row in broken if row.startswith(f"{one.id}:"))}
+            )
+            for one in self.average
+        ]
+        said = tuple(_not_run(one, (*left_out, *broken)) for one in self.hypothesis)
+        return self.model_copy(
+            update={
+                "arm": tuple(self.find_arm(id) for id in asked),
+                "hypothesis": said,
+                "average": tuple(averages),
+                "left_out": left_out,
+            }
+        )
 
     def framed(self, framings: Sequence[str]) -> "Suite":
         """With every arm whose world can be told in several ways once in each of these."""
@@ -413,12 +490,31 @@ def _checked(name: str, table: Any) -> Suite:
     told.setdefault("id", name)
     usual = told.get("defaults", {})
     try:
-        told["arm"] = [dict(_with_defaults(arm, usual)) for arm in told.get("arm", [])]
+        arms = [*told.get("arm", []), *itertools.chain(*map(_of_grid, told.pop("grid", [])))]
+        told["arm"] = [dict(_with_defaults(arm, usual)) for arm in arms]
         return Suite.model_validate(told)
     except ValidationError as error:
         raise CannotRead(f"{name} is no suite: {first_wrong(error)}") from error
-    except (TypeError, AttributeError) as error:
-        raise CannotRead(f"{name} is no suite: [[arm]] and [defaults] are tables") from error
+    except (TypeError, AttributeError, KeyError) as error:
+        raise CannotRead(
+            f"{name} is no suite: [[arm]], [[grid]] and [defaults] are tables"
+        ) from error
+
+
+def _of_grid(grid: Any) -> Iterator[dict[str, Any]]:
+    """An arm for every combination of levels, which stand in its texts as `{FACTOR}`."""
+    each = {factor: [str(level) for level in levels] for factor, levels in grid["each"].items()}
+    if (many := math.prod(map(len, each.values()))) > MOST_ARMS:
+        raise CannotRead(f"a grid has {many:,} arms; a suite has at most {MOST_ARMS:,}")
+    for levels in itertools.product(*each.values()):
+        factors = dict(zip(each, levels, strict=True))
+        told = {key: x for key, x in grid.items() if key != "each"}
+        for factor, level in factors.items():
+            told = {
+                key: x.replace(f"{{{factor}}}", level) if isinstance(x, str) else x
+                for key, x in told.items()
+            }
+        yield {**told, "factors": {**factors, **grid.get("factors", {})}}
 
 
 def _with_defaults(arm: Any, usual: Any) -> Iterator[tuple[str, Any]]:

@@ -30,7 +30,13 @@ from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
-from sociarium.evaluation.decision_measures import WORDS, HostDecisions, decision_value
+from sociarium.evaluation.decision_measures import (
+    TOKENS_FOR,
+    WORDS,
+    HostDecisions,
+    decision_value,
+    tokens_for,
+)
 from sociarium.evaluation.episode_curves import curve_points
 from sociarium.evaluation.episode_measures import measured
 from sociarium.evaluation.series_units import (
@@ -312,7 +318,7 @@ class SuiteRun:
                 one.trial,
             )
             for one in self.suite.metric
-            if one.applies(unit.arm.world) and measured_seats(one.of, env.players, unit)
+            if one.applies(unit.arm) and measured_seats(one.of, env.players, unit)
         }
         rows = [row for one in decided for row in one.of(unit.focal or range(env.players))]
         failed = sum(bool(row["failure"]) for row in rows)
@@ -428,6 +434,8 @@ def value_of(
     """A metric of an episode, of the contestant, of all others, or of everybody."""
     seats, decided = measured_seats(metric.of, env.players, unit), decided or HostDecisions()
     word, _, rest = metric.measure.partition(":")
+    if word == TOKENS_FOR:
+        return tokens_for(rest, decided, seats, episode)
     if word in WORDS:
         return decision_value(metric.measure, decided, seats, len(episode))
     event, _, name = rest.rpartition(":")
