@@ -96,12 +96,24 @@ def test_one_leaves_by_a_word_or_its_first_letter(word, taking, tmp_path):
     assert "1 step, paused" in told.replace("1 steps", "1 step") and "quit or q leaves" in told
 
 
-def test_one_cooks_with_a_script_by_lines_until_an_order_is_met(tmp_path):
+@pytest.mark.parametrize(
+    "others",
+    [
+        ("human script:greedy",),
+        (
+            "human llm:fake?mind=dispatcher&level=greedy",
+            "--clock",
+            "lockstep:leaders=0",
+        ),
+    ],
+    ids=["script", "dispatcher"],
+)
+def test_one_cooks_with_others_by_lines_until_an_order_is_met(others, tmp_path):
     chop = "go to storage, take salmon, go to chopping board 1, put, activate, take, go to mixer 1"
     serve = "put, stay, stay, activate, take, go to serving table, put, stay"
     typed = "\n".join(f"{chop}, {serve}".split(", ")) + "\n"
     told = sociarium_play(
-        *("cuisine?level=3", "--seats", "human script:greedy", "--text", "--steps", 15),
+        *("cuisine?level=3", "--seats", *others, "--text", "--steps", 15),
         *("--out", tmp_path / "run"),
         typed=typed,
     )
