@@ -422,6 +422,7 @@ class Findings:
         newer = {
             "curves": [one.as_dict() for one in self.curves],
             "not_run": list(self.suite.left_out),
+            "other_ends": list(self.suite.other_ends),
             "machinery_check": self.machinery_check,
         }
         return {
