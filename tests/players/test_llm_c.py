@@ -6,11 +6,13 @@ from functools import cache
 import pytest
 
 import sociarium
+from sociarium.arena.call_estimate import estimate_calls
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import DECISIONS, MatchFolder, Terms
 from sociarium.core.errors import BadArgument
 from sociarium.core.percept import Percept
 from sociarium.language.menus import MenuWriter
+from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import ModelRuntime, use_models, use_runtime
 from sociarium.language.prompts import PromptWriter
@@ -280,6 +282,13 @@ def test_a_decision_changes_when_only_the_hints_or_only_the_reason_changes():
         for mind in ("llm_c", "llm_c&without=monitor")
     )
     assert (told, untold) == ("wait", "gather wood")
+
+
+def test_an_estimate_is_of_plans_that_are_possible_and_not_of_questions_asked_again():
+    config = ModelConfig(base_url="http://127.0.0.1:9/v1", model="local")
+    seats, terms = f"{PLANS} " * 4, Terms(knowledge="full")
+    found = estimate_calls(world("frontier_easy"), seats, terms, Models({"m": config}), sample=30)
+    assert 0 < found.calls < 1.1 * found.decisions
 
 
 # Control arms.
