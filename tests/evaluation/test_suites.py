@@ -241,6 +241,21 @@ def test_other_ends_are_another_suite_and_the_page_says_so(file, tmp_path, capsy
     assert not (tmp_path / "y").exists()
 
 
+def test_a_plan_tells_calls_of_fakes_from_those_that_cost_something(file, tmp_path, capsys):
+    models = tmp_path / "models.toml"
+    models.write_text(
+        '[models.far]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "x"\n'
+        'price_in = 1.0\nprice_out = 2.0\nprice_date = "2026-11"\n'
+    )
+    asked = {"only": ("kind",), "seeds": 2, "plan": True, "models": models, "out": tmp_path / "x"}
+    Evaluate(str(file), ("far",), **asked).run()
+    assert "of fakes" not in capsys.readouterr().out
+    Evaluate(str(file), ("far", "fake?level=greedy"), **asked).run()
+    out = " ".join(capsys.readouterr().out.split())
+    assert "120 decisions, 120 calls" in out and "Of these calls 60 are of fakes" in out
+    assert "act 60" in out and not (tmp_path / "x").exists()
+
+
 def test_a_script_that_cannot_sit_in_an_arm_is_refused_before_anything_is_played(tmp_path):
     only = ("coins-visitor-idle", "overcooked-visitor-cook")
     with pytest.raises(BadArgument, match="cannot sit in overcooked-visitor-cook"):

@@ -206,5 +206,8 @@ def _plan(console: Console, run: SuiteRun, models: Models, ask: bool) -> None:
         f"besides waiting for them, about {found.seconds / 60:.0f} minutes here. From the first "
         "steps of each arm; prompts may grow, and retries cost extra."
     )
-    if len(found.roles) > 1:
+    asked = sum(used.calls for used in found.roles.values())
+    if 0 < asked < found.calls:
+        console.print(f"Of these calls {found.calls - asked:,.0f} are of fakes, the others are:")
+    if len(found.roles) > 1 or 0 < asked < found.calls:
         console.print(role_table(found.roles))
