@@ -187,11 +187,15 @@ def test_the_study_has_its_scenarios_its_hypotheses_and_what_was_published():
 def test_the_mini_games_have_controls_and_published_values():
     whole = read_suite("adasociety_llm")
     tasks = {arm.factors["place"] for arm in whole.arm}
-    assert len(tasks) == 5 and {arm.factors["recipes"] for arm in whole.arm} == {"hidden", "told"}
+    recipes = {"hidden", "told", "told, names exchanged"}
+    assert len(tasks) == 5 and {arm.factors["recipes"] for arm in whole.arm} == recipes
+    swapped = {arm.factors["place"] for arm in whole.arm if "names=exchanged" in arm.world}
+    assert swapped == tasks and len(whole.arm) == 3 * len(tasks)
     assert {arm.terms.always for arm in whole.arm} == {("fake?level=random", "fake?level=greedy")}
     told = {one.id: one for one in whole.hypothesis}
     assert all("0." in told[f"h14-{task}"].published for task in tasks)
-    assert told["permuted"].untested and told["h14-contract_easy"].level == 0.2286
+    assert all(told[f"exchanged-{task}"].test == "equivalent" for task in tasks)
+    assert told["h14-social_structure_hard"].untested and told["h14-contract_easy"].level == 0.2286
 
 
 def test_names_of_seats_go_to_every_kind_of_contestant():

@@ -10,6 +10,7 @@ from sociarium.cli.evaluate import Evaluate
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.evaluation import suite_run
 from sociarium.evaluation.findings import Findings
+from sociarium.evaluation.pack_file import PAGE, REPORT
 from sociarium.evaluation.suite import built_in, contestant, read_suite
 from sociarium.evaluation.suite_run import UNITS, SuiteRun, environment
 
@@ -222,6 +223,37 @@ def test_arms_that_may_end_early_do_so_for_everybody(tmp_path):
     run = SuiteRun(suite, [], tmp_path / "x", 1)
     run.begin()
     assert [one.steps for one in run.play().values()] == [7]
+
+
+def test_other_ends_are_another_suite_and_the_page_says_so(file, tmp_path, capsys):
+    run = Evaluate(str(file), only=("scripts",), seeds=1, ends=("rounds:7",), out=tmp_path / "x")
+    run.run()
+    assert "matches ended by rounds:7, not as the suite says" in capsys.readouterr().out
+    report, page = ((tmp_path / "x" / name).read_text() for name in (REPORT, PAGE))
+    assert json.loads(report)["other_ends"] == ["rounds:7"]
+    assert "rounds:7, not as the suite says" in page and "--ends rounds:7 --seeds 1" in page
+    units = (tmp_path / "x" / UNITS).read_text().splitlines()
+    assert [json.loads(one)["steps"] for one in units] == [7]
+    suite = read_suite(file)
+    assert suite.ending(("rounds:7",)).digest != suite.digest == suite.ending(()).digest
+    with pytest.raises(UnknownName, match="rainfall"):
+        Evaluate(str(file), ends=("resource_exhausted:rainfall",), out=tmp_path / "y").run()
+    assert not (tmp_path / "y").exists()
+
+
+def test_a_plan_tells_calls_of_fakes_from_those_that_cost_something(file, tmp_path, capsys):
+    models = tmp_path / "models.toml"
+    models.write_text(
+        '[models.far]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "x"\n'
+        'price_in = 1.0\nprice_out = 2.0\nprice_date = "2026-11"\n'
+    )
+    asked = {"only": ("kind",), "seeds": 2, "plan": True, "models": models, "out": tmp_path / "x"}
+    Evaluate(str(file), ("far",), **asked).run()
+    assert "of fakes" not in capsys.readouterr().out
+    Evaluate(str(file), ("far", "fake?level=greedy"), **asked).run()
+    out = " ".join(capsys.readouterr().out.split())
+    assert "120 decisions, 120 calls" in out and "Of these calls 60 are of fakes" in out
+    assert "act 60" in out and not (tmp_path / "x").exists()
 
 
 def test_a_script_that_cannot_sit_in_an_arm_is_refused_before_anything_is_played(tmp_path):

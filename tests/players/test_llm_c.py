@@ -6,11 +6,13 @@ from functools import cache
 import pytest
 
 import sociarium
+from sociarium.arena.call_estimate import estimate_calls
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import DECISIONS, MatchFolder, Terms
 from sociarium.core.errors import BadArgument
 from sociarium.core.percept import Percept
 from sociarium.language.menus import MenuWriter
+from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import ModelRuntime, use_models, use_runtime
 from sociarium.language.prompts import PromptWriter
@@ -255,21 +257,38 @@ def test_nobody_is_asked_where_there_is_nothing_but_to_wait():
     assert only_choice(writer.menu(percept), percept, PlanChecker(env)) is None
 
 
+def first_actions(model, without=""):
+    """What a carpenter beside idle players does in its first steps."""
+    _, match = plays(model, f"{PLANS}{without} idle idle idle", steps=6)
+    return match.record().actions[:, 0].tolist()
+
+
+def test_a_decision_changes_when_only_what_is_told_of_the_job_changes():
+    def by_job(request):
+        carries = "You can carry at most 1 hammer" in asked_of(request)
+        return chooses(request, "gather stone" if carries else "gather wood")
+
+    assert first_actions(by_job) != first_actions(by_job, "&without=job")
+
+
 def test_a_decision_changes_when_only_the_hints_or_only_the_reason_changes():
     def by_hints(request):
         known = "Impossible now" in asked_of(request)
         return chooses(request, "gather wood" if known else "explore")
 
-    records = [
-        plays(by_hints, f"{PLANS}{without} idle idle idle", steps=1)[1].record()
-        for without in ("", "&without=hints")
-    ]
-    assert records[0].page != records[1].page
+    assert first_actions(by_hints) != first_actions(by_hints, "&without=hints")
     told, untold = (
         next(wood_only(one)["choice"] for one in rivalry(mind)[1] if one.percept.step == 16)
         for mind in ("llm_c", "llm_c&without=monitor")
     )
     assert (told, untold) == ("wait", "gather wood")
+
+
+def test_an_estimate_is_of_plans_that_are_possible_and_not_of_questions_asked_again():
+    config = ModelConfig(base_url="http://127.0.0.1:9/v1", model="local")
+    seats, terms = f"{PLANS} " * 4, Terms(knowledge="full")
+    found = estimate_calls(world("frontier_easy"), seats, terms, Models({"m": config}), sample=30)
+    assert 0 < found.calls < 1.1 * found.decisions
 
 
 # Control arms.

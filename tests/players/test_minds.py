@@ -1,6 +1,8 @@
 """Minds: parts over a blackboard, memory, presets, ablations, and what each part changes."""
 
 import json
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,16 @@ def test_no_template_names_a_player_and_every_template_is_read_as_it_is_named():
             assert word not in template.system + template.question
 
 
+def test_nothing_of_the_clock_of_the_machine_stands_in_a_prompt(monkeypatch):
+    """Defect D12: dates in prompts, so that no two runs asked the same."""
+    one, _ = plays(reflecting("sheep"), steps=4)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 40_000_000)
+    two, _ = plays(reflecting("sheep"), steps=4)
+    sent = [[(r.body, r.seed) for r in seen] for seen in (one, two)]
+    assert sent[0] == sent[1] and len(sent[0]) > 8
+
+
 def test_odd_names_stand_in_prompts_as_they_are():
     with use_models({"m": FunctionModel(fixed)}):
         seats = (
@@ -332,6 +344,33 @@ def test_three_questions_give_one_insight_each_with_their_memories_as_parents(tm
     assert {parent for row in rows[3:] for parent in row.parents} == {1, 2, 3}
 
 
+def test_memories_are_numbered_in_the_question_as_those_that_become_parents(tmp_path):
+    """Defect D5: numbers that a model is shown and those that are kept were apart."""
+    asked_for = ["stay", "turn left", "turn right"]
+
+    def model(request):
+        fields = request.schema["properties"]
+        if "questions" in fields:
+            return {"questions": [f"You had chosen: {one}" for one in asked_for]}
+        if request.menu is not None:
+            return {**fixed(request), "choice": request.menu.items[request.percept.step % 5].id}
+        return reflecting("sheep follow")(request)
+
+    seat = GENERATIVE + "&reflect.memories=2&reflect.threshold=60&embed=hashing"
+    seen, _ = kept(tmp_path / "run", model, seat, steps=6)
+    (second,) = [one for one in seen if "insights" in one.schema["properties"]]
+    rows = {row.id: row for row in memory_of(tmp_path / "run", "hashing").since(0)}
+    text = second.messages[1].text
+    shown = dict(re.findall(r"^(\d+)\. (.*)$", text, re.M))
+    told = re.findall(r"^Question \d+: .* \(memories ([\d, ]+)\)$", text, re.M)
+    insights = [row for row in rows.values() if row.kind == "insight"]
+    assert len(told) == len(insights) == 3 and len(shown) > 2
+    assert len({row.parents for row in insights}) > 1
+    for numbers, insight in zip(told, insights, strict=True):
+        lines = [shown[number] for number in numbers.split(", ")]
+        assert lines == [f"Step {rows[p].step}: {rows[p].text}" for p in insight.parents]
+
+
 def test_an_insight_is_told_in_the_next_decisions_and_changes_them():
     act, done = choosing("wolves bite"), []
     for insight in ("sheep follow", "wolves bite"):
@@ -347,10 +386,37 @@ def test_an_insight_is_told_in_the_next_decisions_and_changes_them():
 
 
 def test_what_was_perceived_before_is_told_by_the_later_branch_and_changes_decisions():
-    seen, _ = plays(fixed, "llm:m?mind=generative_late&skills=no", steps=2)
-    assert "What you perceived before:\n- Step 0:" in seen[-1].messages[1].text
-    seen, _ = plays(fixed, steps=2)
-    assert "What you perceived before" not in seen[-1].messages[1].text
+    act, done = choosing("What you perceived before"), []
+    for mind in ("generative_late", "generative_late&without=past"):
+
+        def model(request):
+            return act(request) or fixed(request)
+
+        seen, match = plays(model, f"llm:m?mind={mind}&skills=no", steps=3)
+        done.append((seen, first_actions(match)))
+    (told, whole), (untold, less) = done
+    assert whole[0] == less[0] and whole[1] != less[1]
+    assert "What you perceived before:\n- Step 0:" in told[-1].messages[1].text
+    assert not any("What you perceived before" in one.messages[1].text for one in untold)
+
+
+def past(request):
+    """The lines under what was perceived before."""
+    _, _, rest = request.messages[1].text.partition("What you perceived before:\n")
+    return [line for line in rest.split("\n\n")[0].splitlines() if line.startswith("- Step")]
+
+
+def test_what_is_perceived_now_is_no_memory_of_what_was_before():
+    late, _ = plays(fixed, "llm:m?mind=generative_late&skills=no", steps=4)
+    acts = [past(one) for one in late if one.address.role == "act"]
+    assert [[line[: len("- Step 0")] for line in lines] for lines in acts] == [
+        [f"- Step {step}" for step in range(decision)] for decision in range(4)
+    ]
+    back = f"llm:m?mind={ROOT}/examples/minds/looks_back.toml&skills=no"
+    seen, _ = plays(fixed, back, steps=4)
+    for one in seen:
+        now = f"- Step {one.percept.step}:"
+        assert len(past(one)) == one.percept.step and now not in one.messages[1].text
 
 
 def test_a_row_that_is_recalled_changes_a_decision(tmp_path):
@@ -592,8 +658,6 @@ def test_a_fork_with_another_personality_keeps_the_memory_and_all_before_is_byte
 
 
 def test_a_decision_that_comes_too_late_leaves_nothing_in_the_memory(tmp_path):
-    import time
-
     def slow(request):
         if request.address.decision == 1 and request.address.role == "act":
             time.sleep(0.6)

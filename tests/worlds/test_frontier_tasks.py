@@ -487,3 +487,29 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
 def test_nobody_sees_around_the_world(sight):
     with pytest.raises(BadArgument, match="1 to 3 on 7 x 7"):
         Frontier("easy", sight=sight)
+
+
+@pytest.mark.parametrize("name", built_in())
+def test_with_names_exchanged_a_task_is_the_same_but_for_what_kinds_are_called(name):
+    own, other = (Frontier(name, names=names) for names in ("own", "exchanged"))
+    after = dict(zip(own.kinds, (*own.kinds[1:], *own.kinds[:1]), strict=True))
+    assert other.kinds == tuple(after[kind] for kind in own.kinds)
+    for one, two in zip(own.recipes, other.recipes, strict=True):
+        takes, gives = ({after[k]: n for k, n in x.items()} for x in (one.takes, one.gives))
+        assert (two.takes, two.gives) == (takes, gives)
+        assert two.needs == tuple(after[kind] for kind in one.needs)
+    for numbers in ("params", "reference"):
+        one, two = (jax.tree.leaves(getattr(env, numbers)()) for env in (own, other))
+        assert all((np.asarray(x) == np.asarray(y)).all() for x, y in zip(one, two, strict=True))
+    key = sociarium.key(3)
+    one, two = (env.reset(key, env.params()) for env in (own, other))
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    assert all((np.asarray(x) == np.asarray(y)).all() for x, y in pairs)
+
+
+def test_names_that_are_exchanged_are_those_of_recipes_and_of_what_is_told():
+    env = sociarium.make("contract_easy?names=exchanged")
+    (recipe,) = env.world.recipes
+    assert str(recipe) == "wood_craft: 1 stone and 1 hammer make 1 wood"
+    with pytest.raises(UnknownName, match="exchanged"):
+        Frontier("easy", names="swapped")

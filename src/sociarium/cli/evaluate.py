@@ -12,6 +12,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from sociarium.arena import ends
 from sociarium.cli.checks import at_least
 from sociarium.cli.suite_tables import role_table, show
 from sociarium.core import disk
@@ -51,6 +52,7 @@ class Evaluate:
     ] = ()  # an alias of models.toml, fake?level=greedy, level:greedy, or a seat: policy:RUN
     seeds: int | None = None  # episodes of each contestant in each arm; by default the suite's
     only: tuple[str, ...] = ()  # names of arms; all if empty
+    ends: tuple[str, ...] = ()  # when matches end, instead of what the suite says: rounds:2
     framing: tuple[Literal["numbers", "story"], ...] = ()  # how games of one table are told
     private: int | None = None  # a private split of this number, by the secret in the environment
     out: Path | None = None  # by default runs/SUITE, with --only runs/SUITE-part
@@ -71,7 +73,8 @@ class Evaluate:
         at_least("seeds", self.seeds)
         at_least("jobs", self.jobs)
         suite, sealed = self._chosen()
-        out = self.out or Path("runs") / (suite.id + ("-part" if self.only else ""))
+        part = "-part" if self.only or self.ends else ""
+        out = self.out or Path("runs") / (suite.id + part)
         run, models = SuiteRun(suite, self.model, out, self.seeds), find_models(self.models)
         if self.plan or not self.json:
             _plan(console, run, models, ask=self.plan or _real(run))
@@ -79,6 +82,7 @@ class Evaluate:
             return
         if self.prepare:
             _prepare(suite)
+        _check_ends(run, self.ends)
         _check_seats(run)
         run.begin(self._registered(), self.only, sealed, self._named())
         apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
@@ -110,13 +114,14 @@ class Evaluate:
             secret = find_secret()
             suite = private_split(suite, secret, self.private)
             sealed = commitment(secret, self.private)
-        return suite.framed(self.framing).chosen(self.only), sealed
+        return suite.framed(self.framing).chosen(self.only).ending(self.ends), sealed
 
     def _named(self) -> list[str]:
         """The words of a command that name this suite."""
         framing = ["--framing", *self.framing] if self.framing else []
         private = [] if self.private is None else ["--private", str(self.private)]
-        return [str(plain(self.suite)), *framing, *private]
+        ends = ["--ends", *self.ends] if self.ends else []
+        return [str(plain(self.suite)), *framing, *private, *ends]
 
     def _registered(self) -> bytes:
         if self.preregistered is None:
@@ -145,6 +150,14 @@ def _check_seats(run: SuiteRun) -> None:
                 f"{model} cannot sit in {arm}: {error} Choose arms with --only, or contestants "
                 "that can sit anywhere: level:greedy is a script of each world"
             ) from error
+
+
+def _check_ends(run: SuiteRun, asked: tuple[str, ...]) -> None:
+    """Refuses an end that a world does not know, before anything is played."""
+    for arm in run.suite.arm if asked else ():
+        gauges = [gauge.name for gauge in run.world(arm).gauge_specs]
+        for text in asked:
+            ends.end(text, gauges)
 
 
 def _prepare(suite: Suite) -> None:
@@ -193,5 +206,8 @@ def _plan(console: Console, run: SuiteRun, models: Models, ask: bool) -> None:
         f"besides waiting for them, about {found.seconds / 60:.0f} minutes here. From the first "
         "steps of each arm; prompts may grow, and retries cost extra."
     )
-    if len(found.roles) > 1:
+    asked = sum(used.calls for used in found.roles.values())
+    if 0 < asked < found.calls:
+        console.print(f"Of these calls {found.calls - asked:,.0f} are of fakes, the others are:")
+    if len(found.roles) > 1 or 0 < asked < found.calls:
         console.print(role_table(found.roles))

@@ -39,6 +39,9 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
     if not found.tournaments:
         _show_pairs(console, found.pairs_in_arms)
     _show_hypotheses(console, found)
+    if suite.other_ends:
+        told = f"matches ended by {', '.join(suite.other_ends)}, not as the suite says"
+        console.print(f"\n{told}", markup=False)
     if suite.left_out:
         console.print(f"\nnot run: {', '.join(suite.left_out)}", markup=False)
     for one in found.failures:

@@ -455,6 +455,7 @@ class Findings:
             "averages": [cell.as_dict() for cell in self.averages],
             "curves": [one.as_dict() for one in self.curves],
             "not_run": list(self.suite.left_out),
+            "other_ends": list(self.suite.other_ends),
             "machinery_check": self.machinery_check,
         }
         return {

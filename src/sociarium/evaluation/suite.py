@@ -302,11 +302,12 @@ class Suite(_Part):
     curve: Annotated[tuple[SuiteCurve, ...], Field(max_length=100)] = ()
     average: Annotated[tuple[Average, ...], Field(max_length=20)] = ()
     left_out: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()  # arms that are not asked for
+    other_ends: Annotated[tuple[str, ...], Field(max_length=20)] = ()  # than its arms had
 
     @model_serializer(mode="wrap")
     def _as_before(self, handler: Any) -> dict[str, Any]:
         """Without what is newer than suites that are known by their digest, where it is unused."""
-        newer = ("curve", "average", "left_out")
+        newer = ("curve", "average", "left_out", "other_ends")
         return {k: x for k, x in handler(self).items() if k not in newer or x}
 
     @model_validator(mode="after")
@@ -396,6 +397,16 @@ class Suite(_Part):
                 "left_out": left_out,
             }
         )
+
+    def ending(self, ends: tuple[str, ...]) -> "Suite":
+        """The suite with matches that end so in every arm, such as `rounds:2` for a short try."""
+        if not ends:
+            return self
+        arms = tuple(
+            arm.model_copy(update={"terms": arm.terms.model_copy(update={"ends": ends})})
+            for arm in self.arm
+        )
+        return self.model_copy(update={"arm": arms, "other_ends": ends})
 
     def framed(self, framings: Sequence[str]) -> "Suite":
         """With every arm whose world can be told in several ways once in each of these."""

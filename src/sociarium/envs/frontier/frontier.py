@@ -32,7 +32,8 @@ Differs from the code: what cannot be carried, seen or paid for cannot be picked
       trusts a mask), the order of kinds is fixed, seeds count, amounts are seen up to 15.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -43,7 +44,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8, UInt32
 from sociarium.core import random
 from sociarium.core.actions import DO_NOTHING, STAY, ActionSpec, action_for_each
 from sociarium.core.environment import Environment, Transition, View, frame, mask_illegal
-from sociarium.core.errors import BadArgument
+from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
 from sociarium.core.facets import Bench, Board, Bounds, Crafting
 from sociarium.core.params import replace_parameters
@@ -77,6 +78,7 @@ AMOUNTS = ("none", *(str(units) for units in range(1, MANY)), f"{MANY} or more")
 PACKED = 8  # kinds whose amounts fit one word, four bits each
 BEAST = EXTRA + 8  # the bit of a code that tells of a beast; a workplace lies below it
 NOBODY = -1
+NAMES = OWN, EXCHANGED = "own", "exchanged"  # of kinds of goods
 
 
 class Params(eqx.Module):
@@ -130,6 +132,7 @@ class Frontier(Environment[State, Params]):
 
     sheet = SHEET
     wraps = True
+    choices: ClassVar[Mapping[str, str]] = {"names": ", ".join(NAMES)}
     gauge_specs = (
         GaugeSpec("lying", "units lying about"),
         GaugeSpec("held", "units held by players"),
@@ -142,9 +145,16 @@ class Frontier(Environment[State, Params]):
         players: int | None = None,
         sight: int | None = None,
         tiles: tuple[int, int] = (1, 1),
+        names: str = OWN,
     ) -> None:
-        """`task` is a name or a file; `players` fill its jobs in turn; `tiles` repeats the land."""
+        """`task` is a name or a file; `players` fill its jobs in turn; `tiles` repeats the land.
+
+        With `names` exchanged every kind of goods has the name of the next.
+        """
+        if names not in NAMES:
+            raise UnknownName("way to name goods", names, NAMES)
         self.task = task if isinstance(task, Task) else tasks.task(task)
+        self.task = self.task.with_names_exchanged() if names == EXCHANGED else self.task
         self.site = Site(self.task, players, tiles)
         self.players = self.site.players
         self._resolve(task=repr(self.task))

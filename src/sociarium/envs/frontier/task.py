@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, PlainValidator, TypeAdapter, ValidationError
@@ -169,6 +169,9 @@ class OtherJob(_Entry):
     preference: Preferences | None = None
 
 
+Part = TypeVar("Part", Resource, Happening, Job, Hunger, OtherJob)
+
+
 @dataclass(frozen=True)
 class Reference(_Entry):
     """What the reference code says otherwise."""
@@ -221,6 +224,39 @@ class Task(_Entry):
             told = {key: value for key, value in vars(other).items() if value is not None}
             jobs[name] = replace(jobs[name], **told)
         return replace(self, jobs=jobs)
+
+    def with_names_exchanged(self) -> "Task":
+        """The same task in which every kind has the name of the next, in words of events too.
+
+        Whoever goes by what names usually mean is misled; whoever goes by recipes is not.
+        """
+        kinds = self.kinds
+        after = dict(zip(kinds, (*kinds[1:], *kinds[:1]), strict=True))
+        told = self.reference.jobs.items()
+        hunger = None if self.hunger is None else _renamed(self.hunger, after)
+        return replace(
+            self,
+            resources={after[name]: _renamed(one, after) for name, one in self.resources.items()},
+            events={
+                "_".join(after.get(word, word) for word in name.split("_")): _renamed(one, after)
+                for name, one in self.events.items()
+            },
+            jobs={name: _renamed(job, after) for name, job in self.jobs.items()},
+            hunger=hunger,
+            reference=Reference({name: _renamed(job, after) for name, job in told}),
+        )
+
+
+def _renamed(part: Part, names: Mapping[str, str]) -> Part:
+    """A part of a task with other names of kinds."""
+    told: dict[str, Any] = {}
+    for key in NAMING:
+        given = getattr(part, key, None)
+        if isinstance(given, Mapping):
+            told[key] = {names[kind]: value for kind, value in given.items()}
+        elif given is not None:
+            told[key] = tuple(names[kind] for kind in given)
+    return replace(part, **told)
 
 
 def task(source: str | Path | Mapping[str, Any], name: str = "") -> Task:

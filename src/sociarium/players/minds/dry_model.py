@@ -1,10 +1,14 @@
-"""A model that only counts: it chooses anything legal, in words of a usual length."""
+"""A model that only counts: it chooses what is possible, in words of a usual length."""
 
 import json
 import random
 from collections.abc import Mapping
 from typing import Any
 
+from sociarium.core.decision import Decision
+from sociarium.core.menu import refusal
+from sociarium.core.percept import Percept
+from sociarium.language.menus import MenuItem
 from sociarium.language.models.output import LONGEST_SAY, LONGEST_THOUGHT
 from sociarium.language.models.requests import EMBED, Completion, Request, Usage
 from sociarium.language.tokens import count_tokens
@@ -24,6 +28,7 @@ class DryModel:
             told = json.dumps(_usual(request.form or {}, drawn), indent=1)
             return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
         choices = list(enumerate(request.menu.items, 1))
+        choices = [one for one in choices if _possible(one[1], request.percept)] or choices
         simple = [(number, item) for number, item in choices if not item.needs] or choices
         number, item = drawn.choice(simple)
         fields = request.form["properties"] if request.form is not None else {}
@@ -34,6 +39,11 @@ class DryModel:
             answer["say"] = _text(LONGEST_SAY)
         told = json.dumps(answer, indent=1)
         return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
+
+
+def _possible(item: MenuItem, percept: Percept | None) -> bool:
+    """Whether a choice can be followed, as far as a percept tells: whole vocabularies are shown."""
+    return percept is None or bool(item.needs) or not refusal(Decision(**item.fields), percept)
 
 
 def _text(most: int) -> str:

@@ -74,7 +74,7 @@ class RememberPart(Part):
 
 
 class NewestPart(Part):
-    """The newest rows of a kind, as lines; the oldest of them first."""
+    """The newest rows of a kind from before this step, as lines; the oldest of them first."""
 
     kind, remembers = "newest", True
     taken: ClassVar = {"of": INSIGHT, "most": 10}
@@ -85,12 +85,16 @@ class NewestPart(Part):
 
     async def think(self, thinking: Thinking) -> None:
         """Only looks."""
-        rows = thinking.memory.newest(self.options["of"], self.options["most"])
+        of, most = self.options["of"], self.options["most"]
+        rows = thinking.memory.newest(of, most, before=thinking.step)
         thinking.board.write(self.table.writes[0], as_lines(rows[::-1]))
 
 
 class RecallPart(Part):
-    """The rows that fit best to what it reads, by the published score; as lines, the best first."""
+    """The rows that fit best to what it reads, by the published score; as lines, the best first.
+
+    What was written in this step is perceived now, so it is not recalled.
+    """
 
     kind, remembers = "recall", True
     taken: ClassVar = {"most": 10, "candidates": 100, "most_heard": 3}
@@ -112,7 +116,7 @@ class RecallPart(Part):
             (vector,) = await thinking.embed([query])
             found = thinking.memory.retrieve(
                 vector,
-                thinking.step,
+                thinking.step - 1,
                 most=self.options["most"],
                 candidates=self.options["candidates"],
                 most_heard=self.options["most_heard"],

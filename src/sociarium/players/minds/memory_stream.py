@@ -289,9 +289,9 @@ class MemoryStream:
     def newest(self, kind: str, most: int, before: int | None = None) -> tuple[MemoryRow, ...]:
         """The newest rows of a kind that no summary stands for, the newest first.
 
-        `before` leaves out the row with this id and later ones.
+        `before` leaves out rows of this step and later ones.
         """
-        return self._visible((kind,), most, "" if before is None else f"id < {int(before)}")
+        return self._visible((kind,), most, "" if before is None else f"step < {int(before)}")
 
     def since(self, id: int, kinds: Collection[str] | None = None) -> tuple[MemoryRow, ...]:
         """All rows after one, of these kinds or of any, the oldest first; condensed ones, too."""
