@@ -85,9 +85,12 @@ class SurroundingsPart(Part):
 
     async def think(self, thinking: Thinking) -> None:
         """Only looks."""
-        around = self._reader.read(thinking.percept)
-        lines = () if around is None else tuple(self._lines(around))
-        thinking.board.write(self.table.writes[0], lines)
+        thinking.board.write(self.table.writes[0], self.lines(thinking.percept))
+
+    def lines(self, percept: Percept) -> tuple[str, ...]:
+        """What is told of a percept."""
+        around = self._reader.read(percept)
+        return () if around is None else tuple(self._lines(around))
 
     def _lines(self, around: Surroundings) -> Iterator[str]:
         """Hands, stations, then what lies about."""
