@@ -1,5 +1,7 @@
-"""A mind that works beside a partner: belief, verification, memory, state, and what each changes."""
+"""A mind that works beside a partner: belief, verification, memory, state, and its levels."""
 
+import asyncio
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -13,16 +15,18 @@ from sociarium.core.percept import SeenEvent
 from sociarium.envs.kitchens.overcooked import ITEMS
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import use_models
+from sociarium.players.minds.llm_player import make_llm
 from sociarium.players.minds.mind import make_mind
 from sociarium.players.minds.partner_parts import Behaviours, same_behaviour
+from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.surroundings import Fixture, Surroundings, SurroundingsReader
 from sociarium.players.planning.vocabulary import PlanChecker
+from sociarium.players.protocol import HostSeating
 from sociarium.players.scripted.overcooked import KitchenPlans
 from tests.toys.meadow import Meadow
 
-SEAT = "llm:m?mind=partner"
-THINKS = "llm:m?mind=partner_intention"
 EXPECTED = "player 1 will fetch a dish"
+WAITS = "wait"
 
 
 @cache
@@ -30,18 +34,30 @@ def kitchen(layout="cramped_room"):
     return sociarium.make("overcooked", layout=layout)
 
 
-def works(model, seats=f"{SEAT} script:cook", steps=8, env=None):
-    """The requests of a match in which a model chooses skills, and the match."""
-    seen = []
+class Table:
+    """What a mind was asked, decided and used, for one percept after another."""
 
-    def answer(request):
-        seen.append(request)
-        return model(request)
+    def __init__(self, model, percepts, env=None, mind="partner", **options):
+        self.asked, self.decisions, self.usage = [], [], Counter()
+        self._model, self.failures = model, []
+        env = env or kitchen()
+        with use_models({"m": FunctionModel(self._answer)}):
+            player = make_llm("m", env, (0,), mind=mind, **options)
+            asyncio.run(self._play(player, env, percepts))
 
-    with use_models({"m": FunctionModel(answer)}):
-        match = Match(env or kitchen(), seats, steps=steps)
-        match.run()
-    return seen, match
+    def _answer(self, request):
+        self.asked.append(request)
+        return self._model(request)
+
+    async def _play(self, player, env, percepts):
+        names = percepts[0].names
+        await player.open(HostSeating(env, (0,), names, {}, "none", 60.0, None))
+        for percept in percepts:
+            reply = await player.decide([percept], 60.0)
+            self.decisions.append(reply.decisions.get(0))
+            self.usage.update(reply.usage)
+            self.failures += [reply.why] if reply.why else []
+        await player.close()
 
 
 def chooses(request, choice, **thoughts):
@@ -70,9 +86,23 @@ def section(request, heading):
 
 
 @cache
-def first():
-    """The first percept of player 0, in a kitchen where nothing has happened."""
-    return percept_at(kitchen(), "idle", seat=0, step=0)
+def first(layout="cramped_room", seat=0):
+    """The first percept of a player; all skills of the world are offered to it."""
+    env = kitchen(layout)
+    percept = percept_at(env, "idle", seat=seat, step=0, skilled=False)
+    return percept.model_copy(update={"skills": every_skill(env)})
+
+
+@cache
+def story():
+    """Four percepts: the other takes an onion and puts it into the pot."""
+    took = plane(first(), "holding", r1c3="onion").model_copy(
+        update={"step": 3, "events": (event("took", "onion"),)}
+    )
+    potted = plane(first(), "pot with", r0c2="1 onion").model_copy(
+        update={"step": 6, "events": (event("potted", "onion", step=5),)}
+    )
+    return first(), took, potted, potted.model_copy(update={"step": 7, "events": ()})
 
 
 def plane(percept, name, **cells):
@@ -119,7 +149,7 @@ def test_the_state_tells_hands_pots_and_counters_and_no_places():
     ]
     busy = plane(first(), "holding", r2c1="dish", r1c3="onion")
     busy = plane(busy, "pot with", r0c2="3 onions")
-    busy = plane(plane(busy, "soup", r0c2="ready in 7 steps"), "item", r1c0="nothing", r0c0="onion")
+    busy = plane(plane(busy, "soup", r0c2="ready in 7 steps"), "item", r0c1="onion")
     assert state_lines(busy) == [
         "You hold dish.",
         "player 1 holds onion.",
@@ -133,20 +163,20 @@ def test_the_state_tells_hands_pots_and_counters_and_no_places():
 
 def test_where_rooms_are_apart_it_tells_what_is_out_of_reach():
     env = kitchen("forced_coordination")
-    lines = state_lines(percept_at(env, "idle", seat=0, step=0), env)
+    lines = state_lines(first("forced_coordination"), env)
     assert "pot 1: empty." in lines and "pot 2: empty." in lines
-    assert any(
-        "onion crate (out of your reach)" in one and ", hatch" in one for one in lines
-    ), lines
+    assert any("onion crate (out of your reach)" in one and ", hatch" in one for one in lines), (
+        lines
+    )
     assert lines[-1] == "Free counters that you and others reach: 3."
-    other = state_lines(percept_at(env, "idle", seat=1, step=0), env)
+    other = state_lines(first("forced_coordination", 1), env)
     assert "pot 1: empty (out of your reach)." in other
 
 
 def test_where_nobody_has_hands_there_are_no_lines():
     env = Meadow(players=2)
-    assert SurroundingsReader(env).read(percept_at(env, "idle", seat=0, step=0)) is None
-    assert state_lines(percept_at(env, "idle", seat=0, step=0), env) == []
+    percept = percept_at(env, "idle", seat=0, step=0, skilled=False)
+    assert SurroundingsReader(env).read(percept) is None and state_lines(percept, env) == []
 
 
 # Verification.
@@ -183,7 +213,7 @@ def test_each_skill_has_its_own_reason_by_the_percept_alone():
 
 def test_what_is_out_of_reach_is_refused():
     env = kitchen("forced_coordination")
-    percept = percept_at(env, "idle", seat=1, step=0)
+    percept = first("forced_coordination", 1)
     row, col = next(
         (row, line.index("myself"))
         for row, line in enumerate(percept.view["occupant"])
@@ -193,38 +223,46 @@ def test_what_is_out_of_reach_is_refused():
     assert reasons(holds, env)["fill_pot"] == "every pot with room is out of your reach"
 
 
-def test_a_refused_skill_is_explained_and_asked_for_again_before_anything_happens():
-    def model(request):
-        return chooses(request, "serve" if not refusals(request) else "fetch an onion")
-
-    seen, match = works(model, steps=1)
-    assert [len(refusals(one)) for one in seen] == [0, 1]
-    assert refusals(seen[1]) == ["serve is impossible now: you hold no soup"]
-    assert match.usage["0"]["skills_refused"] == 1 and not match.failures
-    assert match.usage["0"].get("skills_given_up", 0) == 0
-
-
 def refusals(request):
     heading = "These choices were refused; choose another, or first do what it lacks:"
     return section(request, heading)
 
 
+def serves(request):
+    """What is impossible without a soup."""
+    return chooses(request, "serve")
+
+
+def test_a_refused_skill_is_explained_and_asked_for_again_before_anything_happens():
+    def model(request):
+        return chooses(request, "serve" if not refusals(request) else "fetch an onion")
+
+    table = Table(model, [first()])
+    assert [refusals(one) for one in table.asked] == [
+        [],
+        ["serve is impossible now: you hold no soup"],
+    ]
+    assert table.decisions[0].skill == "fetch" and not table.failures
+    assert table.usage["skills_refused"] == 1 and table.usage["skills_given_up"] == 0
+
+
 def test_after_three_new_choices_in_vain_it_waits_and_is_counted():
-    seen, match = works(lambda request: chooses(request, "serve"), steps=2)
-    assert len(seen) == 8 and match.usage["0"]["skills_given_up"] == 2
-    assert match.usage["0"]["skills_refused"] == 8 and not match.failures
-    assert match.episode().actions[:, 0].tolist() == [0, 0]
+    table = Table(serves, [first(), first()])
+    assert len(table.asked) == 8 and not table.failures
+    assert table.usage["skills_given_up"] == 2 and table.usage["skills_refused"] == 8
+    assert all(one.skill is None and one.action is None for one in table.decisions)
     told = "Your last skill came to nothing: serve is impossible now: you hold no soup."
-    assert told in question(seen[4]) and told not in question(seen[0])
-    seen, match = works(lambda request: chooses(request, "serve"), f"{SEAT}&act.retry=1 idle", 2)
-    assert len(seen) == 4
+    assert told in question(table.asked[4]) and told not in question(table.asked[3])
+    assert len(Table(serves, [first()], **{"act.retry": "1"}).asked) == 2
 
 
-def test_without_verification_it_is_not_asked_again_and_the_step_is_lost():
-    seen, match = works(
-        lambda request: chooses(request, "serve"), f"{SEAT}&without=verification idle", 2
-    )
-    assert len(seen) == 2 and match.usage["0"]["skills_given_up"] == 2
+def test_without_verification_it_is_not_asked_again():
+    table = Table(serves, [first()], without="verification")
+    assert len(table.asked) == 1 and table.decisions[0].skill == "serve"  # its step is lost
+    bare = first().model_copy(update={"skills": ()})
+    table = Table(serves, [bare], without="verification")
+    assert len(table.asked) == 1 and table.usage["skills_given_up"] == 1
+    assert table.decisions[0].skill is None and not table.failures
 
 
 # Belief.
@@ -250,28 +288,29 @@ def test_an_expectation_is_right_if_it_names_a_skill_that_was_seen():
     assert not same_behaviour("fetch a dish", "player 1: fetch an onion")
 
 
-@cache
-def believes(correction, expected=EXPECTED):
-    """The lines of belief in each request of a match beside a cook, who fetches an onion first."""
-
-    def model(request):
-        return {**cooks(request), "intention": expected}
-
-    seat = f"{THINKS}&belief.correction={correction}"
-    return [section(one, "The others so far:") for one in works(model, f"{seat} script:cook")[0]]
+def believes(correction, expected=EXPECTED, percepts=None):
+    """The lines of belief in each request, while the other takes an onion and brings it."""
+    table = Table(
+        lambda request: chooses(request, "fetch an onion", intention=expected),
+        percepts or story(),
+        mind="partner_intention",
+        **{"belief.correction": correction},
+    )
+    return [section(one, "The others so far:") for one in table.asked]
 
 
 def test_belief_replaces_an_expectation_by_what_was_done():
-    first_asked, second, *_ = believes("replace")
-    assert first_asked == []
-    assert second == ["Since step 0 they did: player 1: fetch an onion."]
+    told = believes("replace")
+    assert told[0] == [] and told[1] == ["Since step 0 they did: player 1: fetch an onion."]
+    assert told[2] == [*told[1], "Since step 3 they did: player 1: fill pot."]
+    assert told[3][-1] == f"At step 6 you expected: {EXPECTED}."  # nothing was seen
 
 
 def test_belief_keeps_an_expectation_and_marks_it_wrong_or_right():
-    told = "At step 0 you expected: player 1 will fetch a dish. Wrong: player 1: fetch an onion."
-    assert believes("mark")[1] == [told]
-    told = "At step 0 you expected: fetch an onion. Right: player 1: fetch an onion."
-    assert believes("mark", "fetch an onion")[1] == [told]
+    wrong = f"At step 0 you expected: {EXPECTED}. Wrong: player 1: fetch an onion."
+    assert believes("mark")[1] == [wrong]
+    right = "At step 0 you expected: fetch an onion. Right: player 1: fetch an onion."
+    assert believes("mark", "fetch an onion")[1] == [right]
 
 
 def test_belief_without_a_correction_tells_both():
@@ -285,31 +324,34 @@ def test_an_unknown_correction_is_refused():
 
 
 def test_nothing_is_told_of_what_was_not_seen():
-    def model(request):
-        seen = {one.kind for one in request.percept.events if one.actor == 1}
-        told = " ".join(section(request, "The others so far:")[-1:])
-        assert "They did: player 1" not in told or seen
-        return cooks(request)
+    blind = [one.model_copy(update={"events": ()}) for one in story()]
+    told = believes("none", percepts=blind)
+    assert told[1] == [f"At step 0 you expected: {EXPECTED}. They did: nothing that you saw."]
+    assert not any("player 1: " in line for lines in told for line in lines)
 
-    # The cook takes a dish that a pot needs, which is an event that nobody sees.
-    seen, _ = works(model, f"{THINKS}&belief.correction=none script:waiter", steps=30)
-    noticed = [x for one in seen for x in one.percept.events if x.actor == 1]
-    assert noticed and "useful_dish" not in {one.kind for one in noticed}
-    assert did() == ()  # the same percept without its events
+
+def test_events_that_nobody_sees_are_in_no_percept_and_in_no_table():
+    # A cook takes a dish while a pot is at work: the world knows that it is useful, nobody else.
+    percept = percept_at(kitchen(), "idle script:cook", seat=0, step=45, skilled=False)
+    kinds = {one.kind for one in percept.events}
+    assert "took" in kinds and "useful_dish" not in kinds
+    hidden = {one.name for one in kitchen().event_specs if one.visible == "nobody"}
+    assert hidden == {"useful_dish"}
+    assert hidden.isdisjoint(Behaviours(kitchen(), "behaviours").shown)
 
 
 # Memory.
 
 
 def test_memory_tells_the_last_exchange_alone():
-    seen, _ = works(cooks, f"{SEAT} idle")
+    seen = Table(cooks, story()).asked
     assert "Before:" not in question(seen[0])
     lines = question(seen[1]).splitlines()
     start = lines.index("Before:")
     assert lines[start + 1].startswith("You hold nothing. player 1 holds nothing. pot: empty.")
     assert lines[start + 2] == "You chose: fetch an onion (so)"
     assert question(seen[2]).count("You chose:") == 1
-    more, _ = works(cooks, f"{SEAT}&memory.most=2 idle")
+    more = Table(cooks, story(), **{"memory.most": "2"}).asked
     assert question(more[2]).count("You chose:") == 2
 
 
@@ -324,17 +366,16 @@ HEADINGS = {
 }
 
 
-@cache
-def whole(seat):
-    """All lines of the first prompt of the second decision, after one that came to nothing."""
-    seen, _ = works(lambda r: chooses(r, "serve"), f"{seat} script:cook", steps=4)
-    last = [one for one in seen if one.address.decision == 3][0]
+def whole(**options):
+    """All lines of the first prompt of a decision, after one that came to nothing."""
+    table = Table(serves, story()[:2], mind="partner_intention", **options)
+    last = next(one for one in table.asked if one.address.decision == 1)
     return [line for message in last.messages for line in message.text.splitlines()]
 
 
 @pytest.mark.parametrize("word", HEADINGS)
 def test_each_ablation_takes_exactly_its_section_out_of_the_prompt(word):
-    before, after = whole(THINKS), whole(f"{THINKS}&without={word}")
+    before, after = whole(), whole(without=word)
     heading = HEADINGS[word]
     assert heading in before and heading not in after
     if word == "state":  # the memory of states goes with it
@@ -349,7 +390,7 @@ def test_each_ablation_takes_exactly_its_section_out_of_the_prompt(word):
     ("part", "sign"),
     [
         ("knowledge", "One dish for each soup"),
-        ("state", "pot: 1 onion"),
+        ("state", "- pot: 1 onion."),
         ("memory", "You chose: fetch an onion"),
         ("belief", "The others so far:"),
     ],
@@ -357,19 +398,34 @@ def test_each_ablation_takes_exactly_its_section_out_of_the_prompt(word):
 def test_a_decision_changes_by_what_a_part_tells(part, sign):
     def heeds(request):
         told = "\n".join(message.text for message in request.messages)
-        return chooses(request, "wait") if sign in told else cooks(request)
+        return chooses(request, WAITS) if sign in told else cooks(request)
 
-    records = [
-        works(heeds, f"{THINKS}{without} script:cook", steps=12)[1].episode().actions.tolist()
-        for without in ("", f"&without={part}")
+    made = [
+        [one.skill for one in Table(heeds, story(), mind="partner_intention", **more).decisions]
+        for more in ({}, {"without": part})
     ]
-    assert records[0] != records[1]
+    assert WAITS in made[0] and WAITS not in made[1]
+
+
+def test_a_decision_changes_by_why_the_last_skill_came_to_nothing():
+    def heeds(request):
+        failed = "Your last skill came to nothing: fetch an onion: there was no way" in question(
+            request
+        )
+        return chooses(request, WAITS if failed else "fetch an onion")
+
+    blocked = first().model_copy(update={"step": 4, "status": "blocked"})
+    made = [
+        [one.skill for one in Table(heeds, [first(), blocked], **more).decisions]
+        for more in ({}, {"without": "monitor"})
+    ]
+    assert made == [["fetch", WAITS], ["fetch", "fetch"]]
 
 
 def test_levels_differ_in_what_is_asked_for():
     fields = {}
     for mind in ("partner_plan", "partner", "partner_intention"):
-        seen, _ = works(cooks, f"llm:m?mind={mind} idle", steps=1)
+        seen = Table(cooks, [first()], mind=mind).asked
         fields[mind] = [x for x in seen[0].schema["properties"] if x not in ("choice", "steps")]
     assert fields == {
         "partner_plan": [],
@@ -379,11 +435,10 @@ def test_levels_differ_in_what_is_asked_for():
 
 
 def test_knowledge_is_of_the_kitchen_that_is_played_and_of_skills_in_the_menu():
-    def told(env):
-        seen, _ = works(cooks, f"{SEAT} idle", steps=1, env=env)
-        return seen[0].messages[0].text
+    def told(layout):
+        return Table(cooks, [first(layout)], env=kitchen(layout)).asked[0].messages[0].text
 
-    together, apart = told(kitchen()), told(kitchen("forced_coordination"))
+    together, apart = told("cramped_room"), told("forced_coordination")
     assert together.count("Example:") == apart.count("Example:") == 2
     assert "out of your reach" in apart and "out of your reach" not in together
     assert "- fill pot: holding an ingredient" in together
@@ -420,7 +475,7 @@ def test_the_best_fake_leaves_to_others_what_they_are_about_to_do():
 
 @pytest.mark.parametrize("layout", ["cramped_room", "forced_coordination"])
 def test_a_pair_of_greedy_fakes_serves_soups(layout):
-    match = Match(kitchen(layout), "llm:fake?mind=partner&level=greedy*2", steps=120)
+    match = Match(kitchen(layout), "llm:fake?mind=partner&level=greedy*2", steps=100)
     match.run()
     assert match.reward_returns[0] >= 20 and not match.failures
     assert all(use.get("skills_refused", 0) == 0 for use in match.usage.values())
@@ -435,9 +490,11 @@ def test_with_primitive_actions_the_fake_makes_exactly_the_decisions_of_the_scri
 
 
 def test_in_a_world_without_a_kitchen_its_parts_tell_nothing():
-    env = sociarium.make("frontier_easy")
-    seats = "llm:m?mind=partner_intention idle idle idle"
-    seen, match = works(lambda r: chooses(r, r.menu.items[0].id), seats, steps=3, env=env)
-    told = "\n".join(message.text for message in seen[-1].messages)
-    assert not match.failures and "Before:" in told
+    env = Meadow(players=2)
+    percept = percept_at(env, "idle", seat=0, step=0)
+    table = Table(
+        lambda r: chooses(r, r.menu.items[0].id), [percept] * 2, env=env, mind="partner_intention"
+    )
+    told = "\n".join(message.text for message in table.asked[-1].messages)
+    assert not table.failures and len(table.asked) == 2
     assert not any(HEADINGS[part] in told for part in ("knowledge", "state"))

@@ -194,6 +194,11 @@ class Behaviours:
             known = ", ".join(self._values)
             raise BadArgument(f"{file} has {unknown[0]}, which is no event; events are {known}")
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The events that show a skill."""
+        return tuple(self._table)
+
     def of(self, percept: Percept) -> tuple[str, ...]:
         """What others were seen to do, one after the other, each with its name."""
         found = []
