@@ -11,7 +11,7 @@ from sociarium.arena.match import Match
 from sociarium.arena.percepts import percept_at
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
-from sociarium.core.percept import SeenEvent
+from sociarium.core.percept import KnownMap, SeenEvent
 from sociarium.envs.kitchens.overcooked import ITEMS
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import use_models
@@ -51,7 +51,7 @@ class Table:
 
     async def _play(self, player, env, percepts):
         names = percepts[0].names
-        await player.open(HostSeating(env, (0,), names, {}, "none", 60.0, None))
+        await player.open(HostSeating(env, (0,), names, {}, "none", 60.0, None, session=self))
         for percept in percepts:
             reply = await player.decide([percept], 60.0)
             self.decisions.append(reply.decisions.get(0))
@@ -90,7 +90,10 @@ def first(layout="cramped_room", seat=0):
     """The first percept of a player; all skills of the world are offered to it."""
     env = kitchen(layout)
     percept = percept_at(env, "idle", seat=seat, step=0, skilled=False)
-    return percept.model_copy(update={"skills": every_skill(env)})
+    ground = percept.view["ground"]
+    seen = tuple((0,) * len(line) for line in ground)
+    known = KnownMap.model_construct(ground=ground, layers={}, seen=seen, met=())
+    return percept.model_copy(update={"skills": every_skill(env), "map": known})
 
 
 @cache
@@ -330,11 +333,7 @@ def test_nothing_is_told_of_what_was_not_seen():
     assert not any("player 1: " in line for lines in told for line in lines)
 
 
-def test_events_that_nobody_sees_are_in_no_percept_and_in_no_table():
-    # A cook takes a dish while a pot is at work: the world knows that it is useful, nobody else.
-    percept = percept_at(kitchen(), "idle script:cook", seat=0, step=45, skilled=False)
-    kinds = {one.kind for one in percept.events}
-    assert "took" in kinds and "useful_dish" not in kinds
+def test_no_event_that_nobody_sees_shows_a_skill():
     hidden = {one.name for one in kitchen().event_specs if one.visible == "nobody"}
     assert hidden == {"useful_dish"}
     assert hidden.isdisjoint(Behaviours(kitchen(), "behaviours").shown)
@@ -367,9 +366,13 @@ HEADINGS = {
 
 
 def whole(**options):
-    """All lines of the first prompt of a decision, after one that came to nothing."""
-    table = Table(serves, story()[:2], mind="partner_intention", **options)
-    last = next(one for one in table.asked if one.address.decision == 1)
+    """All lines of the first prompt of a decision, after a skill, and one that was refused."""
+
+    def model(request):
+        return cooks(request) if request.address.decision == 0 else serves(request)
+
+    table = Table(model, story()[:3], mind="partner_intention", **options)
+    last = next(one for one in table.asked if one.address.decision == 2)
     return [line for message in last.messages for line in message.text.splitlines()]
 
 
@@ -435,10 +438,11 @@ def test_levels_differ_in_what_is_asked_for():
 
 
 def test_knowledge_is_of_the_kitchen_that_is_played_and_of_skills_in_the_menu():
-    def told(layout):
-        return Table(cooks, [first(layout)], env=kitchen(layout)).asked[0].messages[0].text
+    def told(layout, **onion):
+        percept = plane(first(layout), "item", **onion)
+        return Table(cooks, [percept], env=kitchen(layout)).asked[0].messages[0].text
 
-    together, apart = told("cramped_room"), told("forced_coordination")
+    together, apart = told("cramped_room"), told("forced_coordination", r1c2="onion")
     assert together.count("Example:") == apart.count("Example:") == 2
     assert "out of your reach" in apart and "out of your reach" not in together
     assert "- fill pot: holding an ingredient" in together

@@ -142,7 +142,7 @@ class BeliefPart(Part):
     def check(self) -> None:
         """It reads what was expected, and writes what is told of it."""
         check_writes(self, 1)
-        if self.table.reads not in ((f"{INTENTION}:before",), ()):
+        if self.table.reads != (f"{INTENTION}:before",):
             raise BadArgument(f"{self.name} reads {INTENTION}:before, and nothing else")
         if self.options["correction"] not in CORRECTIONS:
             given, known = self.options["correction"], ", ".join(CORRECTIONS)
@@ -159,7 +159,7 @@ class BeliefPart(Part):
     async def think(self, thinking: Thinking) -> None:
         """Adds what partners did since the last decision."""
         board, percept = thinking.board, thinking.percept
-        expected = str(thinking.view(self.table.reads).get(INTENTION, ""))
+        expected = str(thinking.view(self.table.reads)[INTENTION])
         done = self._behaviours.of(percept)
         past = [*board.read(f"{self.name}_past")]
         if expected or done:
@@ -330,7 +330,8 @@ class SkillActPart(PlanActPart):
 
     def _why_not(self, reader: "SkillReader", thinking: Thinking) -> str:
         """What stands against a choice; nothing where it can be followed."""
-        reasons = dict(thinking.view(self.table.reads).get(OBSTACLES, ()))
+        verifies = OBSTACLES in self.table.reads
+        reasons = dict(thinking.view(self.table.reads)[OBSTACLES]) if verifies else {}
         return reasons.get(reader.chosen, "") or refusal(reader.decision, thinking.percept)
 
     def _write(
