@@ -33,8 +33,9 @@ RUNS = {  # decisions of the model
     "cuisine": 8,
     "agreements": 9,
     "generative": 3,
+    "partner": 3,
 }
-MINDS = {"generative": 20, "llm_c": 12}  # calls at most
+MINDS = {"generative": 20, "llm_c": 12, "partner": 10}  # calls at most
 MOST_TOKENS = 1500  # of a prompt
 
 

@@ -103,30 +103,39 @@ class FeedbackPart(Part):
 
 
 class ExchangesPart(Part):
-    """The last few states of the game, each with the commands that were given in it."""
+    """The last few states of the game, each with what was chosen in it.
+
+    Beside the choice it reads what tells the state: the percept, or lines that another part writes.
+    """
 
     kind = "exchanges"
-    taken: ClassVar = {"most": 2}
+    taken: ClassVar = {"most": 2, "says": "You commanded"}
 
     def own_keys(self) -> tuple[Key[Any], ...]:
         """States and commands, and the state now."""
         return (Key(f"{self.name}_past", tuple, (), kept=True),)
 
     def check(self) -> None:
-        """It reads the state and what was commanded."""
-        if set(self.table.reads) != {PERCEPT, f"{CHOICE}:before"} or len(self.table.writes) != 1:
-            raise BadArgument(f"{self.name} reads {PERCEPT} and {CHOICE}:before, and writes a key")
+        """It reads a state, unless that was taken out, and what was chosen."""
+        reads, writes = self.table.reads, self.table.writes
+        if f"{CHOICE}:before" not in reads or len(reads) > 2 or len(writes) != 1:
+            raise BadArgument(
+                f"{self.name} reads {CHOICE}:before and {PERCEPT} or lines, and writes a key"
+            )
 
     async def think(self, thinking: Thinking) -> None:
-        """Adds what was commanded to the last state, and keeps the state of now."""
+        """Adds what was chosen to the last state, and keeps the state of now."""
         view, name = thinking.view(self.table.reads), f"{self.name}_past"
+        told = [text for key, text in view.items() if key != CHOICE]
+        now = "\n".join(" ".join(one) if isinstance(one, tuple) else one for one in told)
         past = [list(one) for one in thinking.board.read(name)]
         if past and view[CHOICE]:
             past[-1][1] = view[CHOICE]
         whole = [one for one in past if one[1]][-self.options["most"] :]
-        lines = tuple(f"{state}\nYou commanded: {command}" for state, command in whole)
+        says = self.options["says"]
+        lines = tuple(f"{state}\n{says}: {choice}".lstrip() for state, choice in whole)
         thinking.board.write(self.table.writes[0], lines)
-        thinking.board.write(name, tuple((*map(tuple, whole), (view[PERCEPT], ""))))
+        thinking.board.write(name, tuple((*map(tuple, whole), (now, ""))))
 
 
 class AdvisePart(Part):
@@ -137,7 +146,7 @@ class AdvisePart(Part):
 
     def check(self) -> None:
         """The text is read once."""
-        self._lines = tuple(self.lines(_told(self.options["file"])))
+        self._lines = tuple(self.lines(told_text(self.options["file"])))
         if len(self.table.writes) != 1:
             raise BadArgument(f"{self.name} writes one key")
 
@@ -179,7 +188,8 @@ def family_of(env: Environment[Any, Any]) -> str:
 
 
 @cache
-def _told(file: str) -> dict[str, Any]:
+def told_text(file: str) -> dict[str, Any]:
+    """A file of texts that come with the package."""
     if file not in packaged(PACKAGE, TOLD):
         raise UnknownName("text", file, packaged(PACKAGE, TOLD))
     return read_packaged(PACKAGE, TOLD, file)

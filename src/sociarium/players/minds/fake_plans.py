@@ -25,6 +25,8 @@ from sociarium.language.tokens import count_tokens
 from sociarium.players import roster
 from sociarium.players.minds.fake_model import LEVELS, SAID, FakeModel
 from sociarium.players.minds.plan_parts import WAIT, reason_against
+from sociarium.players.planning.skill_set import declared
+from sociarium.players.planning.surroundings import SurroundingsReader
 from sociarium.players.planning.vocabulary import CRAFT, DUMP, GATHER, JOB, PlanChecker
 from sociarium.players.scripted.frontier import ARMFUL, Trader
 
@@ -34,6 +36,7 @@ LAST_RESORTS = ("zap", EXPLORE, WAIT)
 SOCIAL = ("signer", "negotiator", "loner")  # policies of scripts, the first that suits a charter
 LOOKS, WAITS = 4, 2  # steps
 FIRST_ASKED = 2  # messages of a request that is not a repair
+BLOCKED = "blocked"  # how a skill ends where somebody is in the way
 STALE = 10  # steps after which a cell is worth another look
 MOST_STALE = 0.2  # of the map, before one looks around rather than waits
 
@@ -65,11 +68,14 @@ def plan_script(level: str, env: Environment[Any, Any]) -> roster.Seat:
 class GreedyRule:
     """What pays most now, by what a player perceives and by the tables of its task."""
 
-    def __init__(self, env: Environment[Any, Any]) -> None:
+    def __init__(self, env: Environment[Any, Any], level: str = "greedy") -> None:
         world = env.world if isinstance(env, Society) else env
         self._world = world if isinstance(world, Frontier) else None
         self._trader = Trader(world) if isinstance(world, Frontier) else None
         self._checker = PlanChecker(env)
+        plans = declared(world, "PLANS")
+        self._plans = None if plans is None else plans(minds_others=level == "best")
+        self._surroundings = SurroundingsReader(env)
 
     def choice(self, menu: Menu, percept: Percept) -> dict[str, Any]:
         """An answer to a menu with plans."""
@@ -80,7 +86,11 @@ class GreedyRule:
             if "skill" in one.fields and not one.needs
         }
         found = self._of_goods(plans, percept) if self._world else None
-        if found is None:
+        around = self._surroundings.read(percept) if self._plans else None
+        if self._plans is not None and around is not None:
+            wished = None if percept.status == BLOCKED else self._plans.next(plans, around)
+            found = plans.get(wished or ("", ""))
+        elif found is None:
             usual = [one for (skill, _), one in plans.items() if skill not in LAST_RESORTS]
             found = usual[0] if usual and not self._world else None
         if found is not None:
@@ -164,7 +174,7 @@ class FakePlanner(FakeModel):
         identity: tuple[int, int, int],
     ) -> None:
         super().__init__(env, script, seat, identity)
-        self._rule = None if level == "random" else GreedyRule(env)
+        self._rule = None if level == "random" else GreedyRule(env, level)
         self._checker = PlanChecker(env)
 
     async def complete(self, request: Request) -> Completion:

@@ -217,8 +217,7 @@ class ChoiceReader:
         names = {one.name for one in self.form.before}
         fields = {name: x for name, x in answer.items() if name not in names}
         decision = self.form.menu.read(fields, lenient=True)
-        if wrong := refusal(decision, self.percept):
-            raise BadAnswer(wrong)
+        self.check(decision)
         self.before = {}
         for one in self.form.before:
             try:
@@ -226,6 +225,11 @@ class ChoiceReader:
             except (BadAnswer, KeyError):
                 continue  # a choice without its thoughts is a choice
         return decision
+
+    def check(self, decision: Decision) -> None:
+        """Raises `BadAnswer` for what is not possible now."""
+        if wrong := refusal(decision, self.percept):
+            raise BadAnswer(wrong)
 
 
 def in_words(decision: Decision, percept: Percept, reason: str = "") -> str:

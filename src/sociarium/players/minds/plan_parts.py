@@ -20,7 +20,7 @@ from sociarium.language.prompts import Prompt
 from sociarium.language.spoken import spoken
 from sociarium.players.minds.blackboard import Key, PartLink
 from sociarium.players.minds.parts import CHOICE, ActPart, ChoiceReader, Part, in_words
-from sociarium.players.minds.thinking import Thinking, as_object
+from sociarium.players.minds.thinking import Thinking
 from sociarium.players.planning.vocabulary import JOB, GoodsTable, PlanChecker
 
 WAIT, STAY = "wait", "stay"
@@ -39,7 +39,7 @@ class JobPart(Part):
 
     def check(self) -> None:
         """It writes one key."""
-        _writes(self, 1)
+        check_writes(self, 1)
         self._goods = GoodsTable.of(self.env)
 
     async def think(self, thinking: Thinking) -> None:
@@ -60,13 +60,13 @@ class HintsPart(Part):
 
     def check(self) -> None:
         """It writes one key."""
-        _writes(self, 1)
+        check_writes(self, 1)
         self._checker = PlanChecker(self.env)
 
     async def think(self, thinking: Thinking) -> None:
         """Looks at every choice."""
         percept, why = thinking.percept, dict[str, list[str]]()
-        for item in _menu(thinking).items:
+        for item in menu_of(thinking).items:
             if reason := reason_against(item, percept, self._checker):
                 why.setdefault(reason, []).append(spoken(item.id))
         lines = [f"{', '.join(plans)}: {reason}" for reason, plans in why.items()]
@@ -77,15 +77,16 @@ class MonitorPart(Part):
     """Why the last plan came to nothing, and how the last few plans ended.
 
     It reads what was chosen, and why answers were refused, if they were. It writes the reason as a
-    text, empty after a plan that was carried out, then the plans as lines, the newest last.
+    text, empty after a plan that was carried out, then, where it is asked to, the plans as lines,
+    the newest last.
     """
 
     kind = "monitor"
     taken: ClassVar[Mapping[str, Any]] = {"most": 3}  # plans
 
     def check(self) -> None:
-        """It writes the reason and the plans."""
-        _writes(self, 2)
+        """It writes the reason, and perhaps the plans."""
+        check_writes(self, 1, 2)
         self._checker = PlanChecker(self.env)
 
     def key(self, name: str) -> Key[Any]:
@@ -115,9 +116,10 @@ class MonitorPart(Part):
             past = [*past, line][-self.options["most"] :]
         seen = {thing for offer in percept.skills for thing in offer.things}
         known |= dict.fromkeys(sorted(seen), percept.step)
-        reason, plans = self.table.writes
+        reason, *plans = self.table.writes
         thinking.board.write(reason, f"{plan}: {failed}" if failed and plan else failed)
-        thinking.board.write(plans, tuple(past))
+        for name in plans:
+            thinking.board.write(name, tuple(past))
         told = {"known": known, "step": percept.step, "past": past}
         thinking.board.write(self._record, told)
 
@@ -162,14 +164,9 @@ class PlanActPart(ActPart):
 
     async def think(self, thinking: Thinking) -> None:
         """One plan, by rule where there is no choice, else by the model."""
-        percept, menu = thinking.percept, _menu(thinking)
-        only = only_choice(menu, percept, self._checker)
-        if only is not None:
-            decision = menu.read({"choice": only.id})
-            thinking.decide(decision)
-            thinking.rung = RUNGS[0]
-            thinking.note(self.name, asked=False)
-            return self._write(thinking, in_words(decision, percept))
+        percept = thinking.percept
+        if self._decides_by_rule(thinking):
+            return
         readers: list[PlanReader] = []
 
         def reading(form: OutputForm) -> PlanReader:
@@ -188,6 +185,19 @@ class PlanActPart(ActPart):
         thinking.rung = answered.rung
         thinking.thought = readers[-1].thought
         self._write(thinking, in_words(answered.value, percept, readers[-1].reason))
+
+    def _decides_by_rule(self, thinking: Thinking) -> bool:
+        """Takes the one choice that there is; whether there is such a one."""
+        menu = menu_of(thinking)
+        only = only_choice(menu, thinking.percept, self._checker)
+        if only is None:
+            return False
+        decision = menu.read({"choice": only.id})
+        thinking.decide(decision)
+        thinking.rung = RUNGS[0]
+        thinking.note(self.name, asked=False)
+        self._write(thinking, in_words(decision, thinking.percept))
+        return True
 
     def _note(self, thinking: Thinking, readers: list["PlanReader"]) -> None:
         if readers and readers[-1].refused:
@@ -209,17 +219,16 @@ class PlanReader(ChoiceReader):
         self._checker, self._steps = checker, steps
         self.refused: dict[str, None] = {}
 
-    def __call__(self, answer: Any) -> Decision:
-        """The decision; raises `BadAnswer` for what is none."""
-        given = as_object(answer)
-        before = {one.name for one in self.form.before}
-        wished = {name: x for name, x in given.items() if name not in before}
-        plan = self.form.menu.read(wished, lenient=True)
-        if why := against(plan, self.percept, self._checker):
-            told = f"{in_words(plan, self.percept)} is impossible now: {why}"
+    def check(self, decision: Decision) -> None:
+        """Raises `BadAnswer` with the reason for a plan that is impossible."""
+        if why := against(decision, self.percept, self._checker):
+            told = f"{in_words(decision, self.percept)} is impossible now: {why}"
             self.refused[told] = None
             raise BadAnswer(told)
-        decision = super().__call__(given)
+
+    def __call__(self, answer: Any) -> Decision:
+        """The decision; raises `BadAnswer` for what is none."""
+        decision = super().__call__(answer)
         offer = next((one for one in self.percept.skills if one.name == decision.skill), None)
         if offer is None or offer.steps is None or decision.skill == WAIT:
             return decision
@@ -252,13 +261,16 @@ def only_choice(menu: Menu, percept: Percept, checker: PlanChecker) -> MenuItem 
     return None
 
 
-def _menu(thinking: Thinking) -> Menu:
+def menu_of(thinking: Thinking) -> Menu:
+    """What the player of a decision can choose."""
     prompt = thinking.asker.prompt(thinking.percepts, thinking.number)
     assert isinstance(prompt, Prompt)
     return prompt.menu
 
 
-def _writes(part: Part, count: int) -> None:
-    if len(part.table.writes) != count:
-        given = len(part.table.writes)
-        raise BadArgument(f"{part.name} writes {count} keys; given {given}")
+def check_writes(part: Part, *counts: int) -> None:
+    """Raises unless a part writes as many keys as its kind does."""
+    given = len(part.table.writes)
+    if given not in counts:
+        known = " or ".join(map(str, counts))
+        raise BadArgument(f"{part.name} writes {known} keys; given {given}")

@@ -75,6 +75,15 @@ def within(
     return unpacked(_growth(cols, wraps)(packed(near), everywhere, most), cols)
 
 
+def region(
+    near: Bool[Array, "rows cols"], free: Bool[Array, "rows cols"], wraps: bool = False
+) -> Bool[Array, "rows cols"]:
+    """All free cells to which one can walk from a cell of the mask over others that are free."""
+    rows, cols = near.shape
+    longest = jnp.int32(rows * cols // 2 + 1)  # a way that winds through half of the cells
+    return unpacked(_growth(cols, wraps)(packed(near & free), packed(free), longest), cols)
+
+
 @cache
 def _growth(cols: int, wraps: bool) -> Callable[..., Any]:
     """Spreads a front so many times."""

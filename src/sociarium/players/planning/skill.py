@@ -17,6 +17,7 @@ from sociarium.core.environment import Environment, View
 from sociarium.players.planning import floods
 from sociarium.players.planning.map_memory import MapMemory, MapTracker
 from sociarium.players.planning.move_set import MoveSet
+from sociarium.players.planning.surroundings import Surroundings
 from sociarium.players.planning.things import Things
 
 NONE = -1  # no action, thing or player
@@ -205,6 +206,10 @@ class Skill(abc.ABC):
     def suits(self, setting: Setting) -> bool:
         """Whether a world has what it needs."""
         return True
+
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """Why it is impossible with these surroundings; nothing where that is not known."""
+        return ""
 
     @abc.abstractmethod
     def intend(self, setting: Setting, now: Situation) -> Intent:

@@ -33,9 +33,14 @@ MOST = 2**31  # numbers of an order are smaller
 
 def own_skills(env: Environment[Any, Any]) -> tuple[Skill, ...]:
     """The skills that a world of the catalogue declares beside its scripts, or for every verb."""
+    own = declared(env, "SKILLS")
+    return deeds(env.actions) if own is None else own
+
+
+def declared(env: Environment[Any, Any], name: str) -> Any:
+    """What a world of the catalogue declares under a name beside its scripts; nothing where not."""
     scripts = catalogue.find(env.id).scripts if env.id else ""
-    declared = getattr(importlib.import_module(scripts), "SKILLS", None) if scripts else None
-    return deeds(env.actions) if declared is None else declared
+    return getattr(importlib.import_module(scripts), name, None) if scripts else None
 
 
 def social_skills(society: Society) -> tuple[Skill, ...]:

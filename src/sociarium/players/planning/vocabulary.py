@@ -17,6 +17,7 @@ from sociarium.language.spoken import spoken
 from sociarium.players.planning.offers import SkillOffers
 from sociarium.players.planning.skill_set import SkillSet, own_skills
 from sociarium.players.planning.skills import Walker
+from sociarium.players.planning.surroundings import SurroundingsReader
 
 STEPS = (1, 30)  # how long a plan that takes a number of steps can go on
 ANYWHERE_TOO = ("zap", "explore", "wait")  # plans of every world that has them, beside its own
@@ -130,6 +131,9 @@ class PlanChecker:
         self.goods = GoodsTable.of(env)
         crafting = find_facet(env, Crafting)
         self._recipes = () if crafting is None else crafting.recipes
+        world = env.world if isinstance(env, Society) else env
+        self._own = {skill.name: skill for skill in own_skills(world)}
+        self._surroundings = SurroundingsReader(env)
 
     def obstacle(self, skill: str, thing: str, percept: Percept) -> PlanObstacle | None:
         """What stands in the way of a plan, if anything does."""
@@ -138,6 +142,9 @@ class PlanChecker:
             why = self._of_goods(self.goods, job, skill, thing, percept)
             if why:
                 return PlanObstacle(why)
+        around, own = self._surroundings.read(percept), self._own.get(skill)
+        if around is not None and own is not None and (why := own.obstacle(thing, around)):
+            return PlanObstacle(why)
         offer = next((one for one in percept.skills if one.name == skill), None)
         if thing and (offer is None or thing not in offer.things):
             if skill in (DUMP, EAT) and self.goods is not None:

@@ -3,8 +3,10 @@
 Cooks know the plan of their kitchen: which floor hangs together, and what one can use from there.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,15 +15,19 @@ from jaxtyping import Array, Bool, Int, Key, UInt8
 from sociarium.core import random
 from sociarium.core.actions import STAY
 from sociarium.core.environment import View
-from sociarium.core.specs import ViewSpec
+from sociarium.core.specs import ViewSpec, with_article
 from sociarium.envs.kitchens.overcooked import (
+    CONTENTS,
     COUNTER,
     DISH,
     FULL,
+    HATCH,
     INTERACT,
+    ITEMS,
     MYSELF,
     NOTHING,
     ONION,
+    POT,
     RECIPES,
     SOMEBODY,
     SOUP,
@@ -32,11 +38,13 @@ from sociarium.envs.kitchens.overcooked import (
 from sociarium.mechanics import turning
 from sociarium.mechanics.cartography import beside
 from sociarium.players.planning import floods, paths
-from sociarium.players.planning.skill import Ask, Setting, Situation
-from sociarium.players.planning.skills import Beside, chosen
+from sociarium.players.planning.skill import NONE, Ask, Intent, Setting, Situation
+from sociarium.players.planning.skills import Beside, Wait, chosen
+from sociarium.players.planning.surroundings import Fixture, Surroundings
 from sociarium.players.scripted.script import Script
 
 AMOUNT = np.array([0, *map(sum, RECIPES)])  # ingredients, by the codes of the plane of pots
+SOUPS = ITEMS[SOUP:]
 READY = 1  # the code of a soup that is; higher ones are at work
 CRATES = {ONION: "onion crate", TOMATO: "tomato crate", DISH: "dish rack"}
 FETCHED = ("an onion", "a tomato", "a dish", "a soup")  # in the order of crates, then soups
@@ -105,9 +113,19 @@ class Kitchen:
 
 @dataclass(frozen=True)
 class KitchenSkill(Beside):
-    """Stands beside something in the kitchen, with the right thing in its hands, and interacts."""
+    """Stands beside something in the kitchen, with the right thing in its hands, and interacts.
+
+    Near others it stands still for a step now and then, so that two do not contest a cell for ever.
+    """
 
     verb: str = "interact"
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """To stand beside it, to face it, and to act."""
+        intent = super().intend(setting, now)
+        walks = (intent.deed == NONE) & ~intent.hopeless
+        deed = jnp.where(walks & _near(setting, now, 2) & _whim(now), STAY, intent.deed)
+        return eqx.tree_at(lambda one: one.deed, intent, deed.astype(jnp.int32))
 
     def kitchen(self, setting: Setting, now: Situation) -> Kitchen:
         """The kitchen as the player remembers it."""
@@ -122,10 +140,23 @@ class KitchenSkill(Beside):
         hands = setting.map_tracker.spec.plane("holding")
         return now.view.cells[hands][setting.ego_origin].astype(jnp.int32)
 
+    def reached_by_others(self, setting: Setting, now: Situation) -> Mask:
+        """What other players can come to use."""
+        floor = ~setting.solid(now.memory)
+        return _beside_mask(floods.region(setting.others(now), floor, setting.wraps))
+
+    def reached(self, setting: Setting, now: Situation) -> Mask:
+        """What the player itself can come to use."""
+        floor, here = ~setting.solid(now.memory), setting.map_tracker.here(now.memory)
+        return _beside_mask(floods.region(here, floor, setting.wraps))
+
 
 @dataclass(frozen=True)
 class Fetch(KitchenSkill):
-    """Takes something from where it is kept, or off a counter."""
+    """Takes something from where it is kept, or off a counter.
+
+    What nobody else can reach comes first: what lies between two rooms is for the other one.
+    """
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
         """What."""
@@ -140,11 +171,23 @@ class Fetch(KitchenSkill):
         kitchen = self.kitchen(setting, now)
         sources = [kitchen.source(item) for item in CRATES]
         number, known = chosen(now.order.thing, self.things(setting))
-        return jnp.stack([*sources, kitchen.soups])[number] & known
+        found = jnp.stack([*sources, kitchen.soups])[number] & known
+        within_reach = found & self.reached(setting, now)
+        return _first(within_reach & ~self.reached_by_others(setting, now), within_reach, found)
 
     def able(self, setting: Setting, now: Situation) -> Bool[Array, ""]:
         """With empty hands."""
         return self.holds(setting, now) == NOTHING
+
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """Full hands, or nothing to take."""
+        if around.holds:
+            return _full(around)
+        kept = dict(zip(map(str, FETCHED), CRATES.items(), strict=False)).get(thing)
+        items, crate = (SOUPS, "") if kept is None else ((ITEMS[kept[0]],), kept[1])
+        sources = [one for one in around.stations if one.station == crate]
+        sources += [one for one in around.surfaces if one.item in items]
+        return _out_of_reach(sources, "there is none to take", "it is")
 
 
 @dataclass(frozen=True)
@@ -160,6 +203,12 @@ class FillPot(KitchenSkill):
         held = self.holds(setting, now)
         return (held == ONION) | (held == TOMATO)
 
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """No ingredient, or no pot for it."""
+        if around.holds not in (ITEMS[ONION], ITEMS[TOMATO]):
+            return "you hold no onion and no tomato"
+        return _out_of_reach(with_room(around), "no pot has room", "every pot with room is")
+
 
 @dataclass(frozen=True)
 class StartPot(KitchenSkill):
@@ -173,6 +222,13 @@ class StartPot(KitchenSkill):
     def able(self, setting: Setting, now: Situation) -> Bool[Array, ""]:
         """With empty hands."""
         return self.holds(setting, now) == NOTHING
+
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """Full hands, or no pot to start."""
+        if around.holds:
+            return _full(around)
+        idle = [one for one in around.stations if one.inside and not one.work]
+        return _out_of_reach(idle, "no pot waits with something inside", "every such pot is")
 
 
 @dataclass(frozen=True)
@@ -192,6 +248,13 @@ class PlateSoup(KitchenSkill):
         """With a dish."""
         return self.holds(setting, now) == DISH
 
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """No dish, or no soup for it."""
+        if around.holds != ITEMS[DISH]:
+            return "you hold no dish"
+        started = [one for one in around.stations if one.work]
+        return _out_of_reach(started, "no soup is cooking or ready", "every such pot is")
+
 
 @dataclass(frozen=True)
 class Serve(KitchenSkill):
@@ -205,18 +268,131 @@ class Serve(KitchenSkill):
         """With a soup."""
         return self.holds(setting, now) >= SOUP
 
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """No soup, or no hatch."""
+        if around.holds not in SOUPS:
+            return "you hold no soup"
+        hatches = [one for one in around.stations if one.station == STATIONS[HATCH]]
+        return _out_of_reach(hatches, "there is no hatch", "the hatch is")
+
 
 @dataclass(frozen=True)
 class PutDown(KitchenSkill):
-    """Puts something on a counter."""
+    """Puts something on a counter, where another can take it if there is such a one."""
 
     def targets(self, setting: Setting, now: Situation) -> Mask:
         """Free counters."""
-        return self.kitchen(setting, now).free
+        free = self.kitchen(setting, now).free
+        within_reach = free & self.reached(setting, now)
+        return _first(within_reach & self.reached_by_others(setting, now), within_reach, free)
 
     def able(self, setting: Setting, now: Situation) -> Bool[Array, ""]:
         """With anything."""
         return self.holds(setting, now) != NOTHING
+
+    def obstacle(self, thing: str, around: Surroundings) -> str:
+        """Empty hands, or no counter for it."""
+        if not around.holds:
+            return "your hands are empty"
+        free = [one for one in around.surfaces if not one.item]
+        return _out_of_reach(free, "no counter is free", "every free counter is")
+
+
+@dataclass(frozen=True)
+class WaitAside(Wait):
+    """Stays, and now and then makes room for whoever comes near."""
+
+    def intend(self, setting: Setting, now: Situation) -> Intent:
+        """Nothing, or a step to a free cell."""
+        intent, here = super().intend(setting, now), setting.map_tracker.here(now.memory)
+        free = ~setting.solid(now.memory) & ~setting.others(now)
+        ways = jnp.stack([(here & floods.moved(free, way)).any() for way in range(4)])
+        assert setting.move_set is not None
+        aside = setting.move_set.step(ways, now.memory.heading, jnp.bool_(False), now.word)
+        deed = jnp.where(_near(setting, now, 2) & _whim(now), aside, intent.deed)
+        return eqx.tree_at(lambda one: one.deed, intent, deed)
+
+
+def _near(setting: Setting, now: Situation, steps: int) -> Bool[Array, ""]:
+    """Whether somebody is at most so many steps away."""
+    here = setting.map_tracker.here(now.memory)
+    return (here & setting.within(setting.others(now), steps)).any()
+
+
+def _whim(now: Situation) -> Bool[Array, ""]:
+    """Now and then."""
+    return (now.word * jnp.uint32(2654435761)) >> 30 == 0
+
+
+def with_room(around: Surroundings) -> list[Fixture]:
+    """Pots that take one more ingredient."""
+    pots = [one for one in around.stations if one.station == STATIONS[POT] and not one.work]
+    return [one for one in pots if _inside(one) < FULL]
+
+
+def _full(around: Surroundings) -> str:
+    return f"your hands are full: you hold {_one(around.holds)}"
+
+
+def _one(item: str) -> str:
+    """As in "an onion" and "onion soup"."""
+    return item if item in SOUPS else with_article(item)
+
+
+def _out_of_reach(found: Sequence[Fixture], missing: str, those: str) -> str:
+    """Why none of these can be used; nothing where one of them can."""
+    if not found:
+        return missing
+    return "" if any(one.mine for one in found) else f"{those} out of your reach"
+
+
+# Plans.
+
+
+class KitchenPlans:
+    """Which skill comes next in a kitchen, of those that are possible.
+
+    Whoever `minds_others` leaves to them what they already hold, and keeps what will be needed.
+    """
+
+    def __init__(self, minds_others: bool) -> None:
+        self.minds_others = minds_others
+
+    def next(
+        self, possible: Collection[tuple[str, str]], around: Surroundings
+    ) -> tuple[str, str] | None:
+        """A skill and its thing; nothing where nothing is of use."""
+        return next((plan for plan in self._useful(around) if plan in possible), None)
+
+    def _useful(self, around: Surroundings) -> list[tuple[str, str]]:
+        """What is of use now, the most urgent first."""
+        room = sum(FULL - _inside(pot) for pot in with_room(around))
+        soups = sum(1 for one in around.stations if one.work)
+        theirs = list(around.others.values()) if self.minds_others else []
+        lacks_onion = room > sum(held in (ITEMS[ONION], ITEMS[TOMATO]) for held in theirs)
+        lacks_dish = soups > theirs.count(ITEMS[DISH])
+        if around.holds:
+            deeds = [("serve", ""), ("plate_soup", ""), ("fill_pot", "")]
+            keeps = self.minds_others and self._needed_soon(around, lacks_onion, lacks_dish)
+            return deeds if keeps else [*deeds, ("put_down", "")]
+        full = any(_inside(pot) == FULL and not pot.work for pot in around.stations)
+        serves = any(one.mine for one in around.stations if one.station == STATIONS[HATCH])
+        fetched = [("start_pot", "")] * full + [("fetch", "a soup")] * serves
+        fetched += [("fetch", "a dish")] * lacks_dish
+        fetched += [("fetch", "an onion"), ("fetch", "a tomato")] * lacks_onion
+        spare = self.minds_others and ITEMS[DISH] not in theirs
+        return fetched + [("fetch", "a dish")] * spare
+
+    def _needed_soon(self, around: Surroundings, lacks_onion: bool, lacks_dish: bool) -> bool:
+        """Whether to stand with it is better than to lay it down, where one is at the pots."""
+        cooks = any(one.mine for one in around.stations if one.station == STATIONS[POT])
+        waits = not lacks_onion if around.holds == ITEMS[DISH] else not lacks_dish
+        return cooks and waits
+
+
+def _inside(pot: Fixture) -> int:
+    """How many ingredients are in a pot."""
+    return int(AMOUNT[CONTENTS.index(pot.inside or ITEMS[NOTHING])])
 
 
 # Cooks.
@@ -439,11 +615,13 @@ SCRIPTS = {
     "lazy": Lazy,
     "stubborn": Stubborn,
 }
+PLANS = KitchenPlans
 SKILLS = (
     Fetch("fetch", "Take something from where it is kept, or off the nearest counter."),
     FillPot("fill_pot", "Put the onion or tomato you hold into a pot that has room."),
     StartPot("start_pot", "Start a pot, in kitchens where pots have to be started."),
     PlateSoup("plate_soup", "Wait beside a pot until its soup is ready, and take it on your dish."),
     Serve("serve", "Bring the soup you hold to the hatch."),
+    WaitAside("wait", "Stay for some steps.", steps=1),
     PutDown("put_down", "Put what you hold on the nearest free counter."),
 )
