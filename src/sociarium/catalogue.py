@@ -39,9 +39,9 @@ class Entry:
     """A world's id, where it lives (`module:Class`), its fixed arguments, and who invented it.
 
     `cast` seats the players of a demonstration, `scripts` is the module of the world's scripted
-    citizens, `crews` the module of schedulers for its crews, `kind` the part of the catalogue it belongs to (in a dilemma there are cooperators and
-    defectors), `asserts` what the SocialJax paper says makes defecting tempting: fear or greed, or
-    nothing where it does not know the map.
+    citizens, `crews` that of schedulers for its crews, `kind` the part of the catalogue it belongs
+    to (in a dilemma there are cooperators and defectors), `asserts` what the SocialJax paper says
+    makes defecting tempting: fear or greed, or nothing where it does not know the map.
     """
 
     id: str

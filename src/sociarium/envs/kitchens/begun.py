@@ -159,7 +159,9 @@ class _Allotment:
         product, fresh = node.recipe.product, Stage.fresh(node)
         if (seat := self._hand(product)) is not None:
             return replace(fresh, seat=seat, parts=())
-        made = [name for name, tool in self.tools.items() if tool.cooked and tool.product == product]
+        made = [
+            name for name, tool in self.tools.items() if tool.cooked and tool.product == product
+        ]
         if made:
             name = min(made, key=lambda one: self.tools[one].left)
             return replace(fresh, tool=name, left=self.tools.pop(name).left, parts=())

@@ -102,23 +102,22 @@ def go_on(
 ) -> Schedule:
     """A schedule for the orders of this turn out of the middle of play.
 
-    What there is already goes to the first of them. Where some are not met, those that are come
-    first once more. With `ranked` an order counts for more than all after it. Of the bound nothing
-    is proved but that there are no more orders.
+    What there is already goes to the first of them. Where some are not met, it is tried once more
+    with those that are as the first. With `ranked` an order counts for more than all after it. The
+    bound is how many there are.
     """
-    found: Schedule | None = None
-    for _ in range(2):
-        model = Model(
-            problem, precook=False, seated=True, start=begin_with(problem, now, turn, ranked)
-        )
+
+    def search(turn: Sequence[int]) -> Schedule:
+        start = begin_with(problem, now, turn, ranked)
+        model = Model(problem, precook=False, seated=True, start=start)
         solution = model.solve(seconds)
-        one = Schedule(problem, model.met(solution), model.commands(solution), len(turn))
-        found = one if found is None or one.best > found.best else found
-        turn = sorted(turn, key=lambda number: number not in found.met)
-        if one is not found or found.best in (0, len(turn)):
-            break
-    assert found is not None
-    return found
+        return Schedule(problem, model.met(solution), model.commands(solution), len(turn))
+
+    found = search(turn)
+    if ranked or found.best in (0, len(turn)):
+        return found
+    again = search(sorted(turn, key=lambda number: number not in found.met))
+    return max(found, again, key=lambda one: one.best)
 
 
 def _search(problem: Problem, seconds: float, known: "Search | None" = None) -> "Search":
@@ -297,7 +296,9 @@ class Model:
     def _job(self, number: int) -> OrderJob:
         order = self.problem.orders[number]
         met = self.model.new_bool_var("")
-        stage = self.start.stages[number] if self.start else Stage.fresh(self.problem.tree(order.dish))
+        stage = (
+            self.start.stages[number] if self.start else Stage.fresh(self.problem.tree(order.dish))
+        )
         return OrderJob(met, self._cook(met, stage, self._begin(order), order.due))
 
     def _put_away(self, start: KitchenStart) -> list[OrderJob]:
@@ -314,12 +315,12 @@ class Model:
         """Adds a cooking and all before it that has not been done."""
         if stage.cooked:
             return self._move(met, stage, end)
-        model, node, tool = self.model, stage.node, stage.tool
+        model = self.model
         made = [self._cook(met, part, begin, end) for part in stage.parts if not part.put]
         raw = [self._bring(met, where, stage, begin, end) for where in stage.raw]
         carried = iter(part.carries for part in made)
         brings = [*raw, *(PAST if part.put else next(carried) for part in stage.parts)]
-        there = self._near(tool)
+        there = self._near(stage.tool)
         activates, carries = (self._errand(met, begin, end, near=there) for _ in range(2))
         taken = model.new_int_var(begin, end, "")
         latest = (end + 1) * (self.problem.cooks if self.seated else 1)
@@ -560,7 +561,9 @@ class Model:
         """A tool for each cooking, such that none is in use twice at once."""
         free_from: dict[str, float] = {name: 0 for name in numbered(self.problem.tools)}
         if self.start:
-            free_from |= {name: math.inf for name, one in self.start.now.tools.items() if one.inside}
+            free_from |= {
+                name: math.inf for name, one in self.start.now.tools.items() if one.inside
+            }
         tools = {its: its.stage.tool for its in cookings if its.stage.tool}
         free_from |= {name: found.value(its.closes) for its, name in tools.items()}
         others = [its for its in cookings if its not in tools and its.stage.seat is None]

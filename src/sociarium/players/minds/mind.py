@@ -9,7 +9,13 @@ from typing import Any
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
-from sociarium.players.minds import crew_parts, memory_parts, parts, plan_parts
+from sociarium.players.minds import (
+    crew_parts,
+    memory_parts,
+    parts,
+    plan_parts,
+    schedule_parts,
+)
 from sociarium.players.minds.blackboard import Blackboard, Key, in_order
 from sociarium.players.minds.mind_files import MindTable, PartTable, mind_names, read_mind
 from sociarium.players.minds.parts import CHOICE, Part
@@ -32,6 +38,9 @@ BUILT_IN: tuple[type[Part], ...] = (
     plan_parts.HintsPart,
     plan_parts.MonitorPart,
     plan_parts.PlanActPart,
+    schedule_parts.OpenJobsPart,
+    schedule_parts.RankPart,
+    schedule_parts.SchedulePart,
 )
 
 

@@ -53,17 +53,19 @@ class CrewScheduler(Protocol):
         ...
 
 
+FIRST, BEST = "", "best"  # in place of a name: the first of a table, the last
+SECONDS = 0.5  # that a scheduler may solve for one schedule, if it solves
 CrewMaker = Callable[..., CrewScheduler]
 
 
 def crew_schedulers(env: Environment[Any, Any]) -> Mapping[str, CrewMaker]:
-    """The schedulers for the crews of a world, by name; most worlds have none."""
+    """The schedulers for the crews of a world by name, the best one last; most have none."""
     where = catalogue.find(env.id).crews if env.id else ""
     return importlib.import_module(where).CREW_SCHEDULERS if where else {}
 
 
-def crew_scheduler(env: Environment[Any, Any], name: str, **options: Any) -> CrewScheduler:
-    """The scheduler of a name; a world without one is refused with those that have some."""
+def crew_scheduler(env: Environment[Any, Any], name: str = FIRST, **options: Any) -> CrewScheduler:
+    """The scheduler of a name, the first or the best; a world without any is refused."""
     known = crew_schedulers(env)
     if not known:
         some = [entry.id for entry in catalogue.WORLDS if entry.crews]
@@ -71,6 +73,7 @@ def crew_scheduler(env: Environment[Any, Any], name: str, **options: Any) -> Cre
             f"{env.id or 'this world'} has no scheduler for crews; worlds that have one: "
             f"{', '.join(some)}"
         )
+    name = {FIRST: next(iter(known)), BEST: tuple(known)[-1]}.get(name, name)
     if name not in known:
         raise UnknownName("scheduler", name, tuple(known))
     return known[name](env, **options)
@@ -81,14 +84,14 @@ class Scheduled:
 
     skilled = False
 
-    def __init__(self, by: str = "greedy") -> None:
-        self._by = by
+    def __init__(self, by: str = "greedy", seconds: float = SECONDS) -> None:
+        self._by, self._seconds = by, float(seconds)
         self._scheduler: CrewScheduler | None = None
         self._kept: Json = None
 
     async def open(self, seating: HostSeating) -> None:
         """Learns whom it commands in which world."""
-        self._scheduler = crew_scheduler(seating.env, self._by)
+        self._scheduler = crew_scheduler(seating.env, self._by, seconds=self._seconds)
         if seating.step:
             self._scheduler.restore(self._kept)
 

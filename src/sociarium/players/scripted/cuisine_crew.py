@@ -8,6 +8,7 @@ it, until an order comes, is met or fails, or the kitchen is not as the schedule
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,10 +25,9 @@ from sociarium.envs.kitchens.begun import KitchenNow, Tool, waiting
 from sociarium.envs.kitchens.cuisine import SLOTS, Cuisine
 from sociarium.envs.kitchens.schedule import can_solve, go_on
 from sociarium.envs.kitchens.work import Order, Problem
-from sociarium.players.planning.crew_scheduling import OpenJob
+from sociarium.players.planning.crew_scheduling import SECONDS, OpenJob
 from sociarium.players.scripted.cuisine import DONE, IDLE, Greedy, KitchenView
 
-SECONDS = 0.5  # of solving for a schedule, as `solve` counts them
 LEAST_AHEAD = 8  # steps, so that there is time to put something away
 Plan = list[list[str]]  # of every step and seat: names of actions
 
@@ -39,10 +39,11 @@ class GreedyCrew:
     and for which nothing is thrown away that a later one needs.
     """
 
-    def __init__(self, env: Environment[Any, Any]) -> None:
+    def __init__(self, env: Environment[Any, Any], seconds: float = SECONDS) -> None:
         world = env.world if isinstance(env, Society) else env
         if not isinstance(world, Cuisine):
             raise BadArgument(f"these schedulers command cooks of cuisine; given {env.id}")
+        self.seconds = seconds
         self.world, self.names = world, action_names(world.actions)
         self._reader, self._greedy = ViewReader(env), Greedy(world)
         self._dispatch = jax.jit(self._greedy.dispatch)
@@ -112,7 +113,7 @@ def _with_orders(view: View, names: Sequence[str]) -> View:
     for slot in range(1, SLOTS + 1):
         if f"order {slot}" not in names:
             shared[2 * slot - 2 : 2 * slot] = 0
-    return View(view.cells, view.own, shared, view.social)
+    return eqx.tree_at(lambda view: view.shared, view, shared)
 
 
 class RollingCrew(GreedyCrew):
@@ -124,8 +125,7 @@ class RollingCrew(GreedyCrew):
     def __init__(self, env: Environment[Any, Any], seconds: float = SECONDS) -> None:
         if not can_solve():
             raise MissingExtra("ortools", "oracle")
-        super().__init__(env)
-        self.seconds = seconds
+        super().__init__(env, seconds)
         self._read, self._after = jax.jit(self._greedy.read), jax.jit(self._worked)
         self._known: Any = None  # the orders and the turn of the schedule
         self._plan: Plan = []  # from this step on
