@@ -111,13 +111,26 @@ def go_on(
         start = begin_with(problem, now, turn, ranked)
         model = Model(problem, precook=False, seated=True, start=start)
         solution = model.solve(seconds)
-        return Schedule(problem, model.met(solution), model.commands(solution), len(turn))
+        commands = stay_there(model.commands(solution), now.at)
+        return Schedule(problem, model.met(solution), commands, len(turn))
 
     found = search(turn)
     if ranked or found.best in (0, len(turn)):
         return found
     again = search(sorted(turn, key=lambda number: number not in found.met))
     return max(found, again, key=lambda one: one.best)
+
+
+def stay_there(commands: Sequence[Sequence[str]], at: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The same commands, in which nobody goes where it is already."""
+    there, found = [f"go to {place}" for place in at], []
+    for step in commands:
+        found.append(
+            tuple("stay" if now == last else now for now, last in zip(step, there, strict=True))
+        )
+        pairs = zip(step, there, strict=True)
+        there = [now if now.startswith("go to ") else last for now, last in pairs]
+    return tuple(found)
 
 
 def _search(problem: Problem, seconds: float, known: "Search | None" = None) -> "Search":

@@ -7,7 +7,7 @@ whoever leads, a model or a rule, need not say who does what.
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sociarium import catalogue
 from sociarium.core.decision import Reply
@@ -27,6 +27,7 @@ class OpenJob:
     due: int  # the last step in which it can be done
 
 
+@runtime_checkable
 class CrewScheduler(Protocol):
     """Commands a crew of one world, from what its players perceive."""
 
@@ -84,7 +85,7 @@ class Scheduled:
 
     skilled = False
 
-    def __init__(self, by: str = "greedy", seconds: float = SECONDS) -> None:
+    def __init__(self, by: str = "greedy", seconds: float | str = SECONDS) -> None:
         self._by, self._seconds = by, float(seconds)
         self._scheduler: CrewScheduler | None = None
         self._kept: Json = None
