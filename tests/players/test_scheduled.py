@@ -17,7 +17,8 @@ from sociarium.language.models.runtime import use_models
 from sociarium.players.minds.mind import make_mind
 from sociarium.views.progress import silent
 
-KITCHEN = sociarium.make("cuisine", level=3, players=2, interval=1)
+NAME = "cuisine?level=3&players=2&interval=1"
+KITCHEN = sociarium.make(NAME)
 SEAT = "llm:m?mind=scheduled&crew=kitchen"
 BEST = "llm:fake?mind=dispatcher&level=best&crew=kitchen*2"
 CREW = "agent:sociarium.players.planning.crew_scheduling:Scheduled?by={}&crew=kitchen*2"
@@ -153,15 +154,21 @@ def test_a_fake_dispatcher_of_the_best_level_commands_what_the_scheduler_says():
     assert usage["calls"] == 20 and usage["commands_wrong"] == 0 and not match.failures
 
 
-@pytest.mark.parametrize("mind", ["dispatcher&level=best", "scheduled&level=best&act.by=cp_sat"])
+@pytest.mark.parametrize(
+    "mind",
+    [
+        "dispatcher&level=best",
+        pytest.param("scheduled&level=best&act.by=cp_sat", marks=pytest.mark.slow),
+    ],
+)
 def test_a_schedule_goes_on_where_it_was_paused(tmp_path, mind):
-    name, seats = "cuisine?level=3&players=2&interval=1", f"llm:fake?mind={mind}&crew=kitchen*2"
+    seats = f"llm:fake?mind={mind}&crew=kitchen*2"
 
     def begin(folder, calls):
         place, terms = MatchFolder(folder), Terms(steps=16, budget=f"calls={calls}")
         place.claim()
         match = terms.match(KITCHEN, seats, 0, silent, place)
-        place.begin(match, name, seats, 0, terms)
+        place.begin(match, NAME, seats, 0, terms)
         match.run()
         place.close()
         return match

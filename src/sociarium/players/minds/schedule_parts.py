@@ -29,9 +29,12 @@ class OpenJobsPart(Part):
     kind = "open_jobs"
 
     def check(self) -> None:
-        """It writes the jobs, and whether they have changed; the world tells what is open."""
-        if len(self.table.writes) not in (1, 2):
-            raise BadArgument(f"{self.name} writes the open jobs, and whether they have changed")
+        """It writes the jobs, and whether they have changed if it reads which were ranked."""
+        if len(self.table.writes) not in (1, 1 + len(self.table.reads)):
+            raise BadArgument(
+                f"{self.name} writes the open jobs and, if it reads {RANKED}:before, whether they "
+                "have changed"
+            )
         self._scheduler = crew_scheduler(self.env)
 
     def key(self, name: str) -> Key[Any]:
@@ -45,7 +48,7 @@ class OpenJobsPart(Part):
         jobs = tuple((job.name, job.what, job.due) for job in open_)
         thinking.board.write(self.table.writes[0], jobs)
         for name in self.table.writes[1:]:
-            before = thinking.view(self.table.reads).get(RANKED, ())
+            before = thinking.view(self.table.reads)[RANKED]
             thinking.board.write(name, bool(jobs) and jobs != before)
 
 
@@ -130,7 +133,8 @@ class SchedulePart(Part):
         """No call."""
         view, board = thinking.view(self.table.reads), thinking.board
         names = tuple(name for name, _, _ in view[self.table.reads[0]])
-        turn = [name for name in view.get(RANKING, ()) if name in names] or list(names)
+        ranking = view[RANKING] if RANKING in set(view) else ()
+        turn = [name for name in ranking if name in names] or list(names)
         self._scheduler.restore(json.loads(board.read(self._memory) or self._begins))
         found = self._scheduler.commands(thinking.percepts, turn)
         board.write(self._memory, json.dumps(self._scheduler.snapshot()))

@@ -6,6 +6,7 @@ it, until an order comes, is met or fails, or the kitchen is not as the schedule
 """
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -28,6 +29,8 @@ from sociarium.envs.kitchens.work import Order, Problem
 from sociarium.players.planning.crew_scheduling import SECONDS, OpenJob
 from sociarium.players.scripted.cuisine import DONE, IDLE, Greedy, KitchenView
 
+COOKS_AN_ORDER = 2  # of the greedy plan, where orders have a turn
+MOST_WORLDS = 8  # of which compiled programs are kept
 LEAST_AHEAD = 8  # steps, so that there is time to put something away
 Plan = list[list[str]]  # of every step and seat: names of actions
 
@@ -35,8 +38,7 @@ Plan = list[list[str]]  # of every step and seat: names of actions
 class GreedyCrew:
     """The plan of `script:greedy` for all seats; it remembers nothing.
 
-    With a turn it cooks for the fewest orders, the first ones first, that keep everybody at work
-    and for which nothing is thrown away that a later one needs.
+    With a turn it cooks for its first orders alone, one for every two cooks.
     """
 
     def __init__(self, env: Environment[Any, Any], seconds: float = SECONDS) -> None:
@@ -44,9 +46,9 @@ class GreedyCrew:
         if not isinstance(world, Cuisine):
             raise BadArgument(f"these schedulers command cooks of cuisine; given {env.id}")
         self.seconds = seconds
+        self.at_once = max(1, world.players // COOKS_AN_ORDER)  # orders, of those that have a turn
         self.world, self.names = world, action_names(world.actions)
-        self._reader, self._greedy = ViewReader(env), Greedy(world)
-        self._dispatch = jax.jit(self._greedy.dispatch)
+        self._reader, (self._dispatch, self._read, self._after) = ViewReader(env), _programs(world)
 
     def view(self, percept: Percept) -> View:
         """What everybody sees, in numbers."""
@@ -76,19 +78,7 @@ class GreedyCrew:
         """What greedy does in every seat of the kitchen."""
         if turn is None:
             return self._chosen(view)
-        least, names = self._chosen(_with_orders(view, turn)), list[str]()
-        for many in range(1, len(turn)):
-            names = self._chosen(_with_orders(view, turn[:many]))
-            if "stay" not in names and not self._throws_away(view, names, least):
-                return names
-        return least
-
-    def _throws_away(self, view: View, names: Sequence[str], least: Sequence[str]) -> bool:
-        """Whether a cook would bring to the storage what it brings elsewhere for all orders."""
-        held = np.asarray(view.shared)[2 * SLOTS + 1 :: 2]
-        return any(
-            item and name != other for item, name, other in zip(held, names, least, strict=True)
-        )
+        return self._chosen(_with_orders(view, turn[: self.at_once]))
 
     def _chosen(self, view: View) -> list[str]:
         return [self.names[action] for action in np.asarray(self._dispatch(view)).tolist()]
@@ -126,7 +116,6 @@ class RollingCrew(GreedyCrew):
         if not can_solve():
             raise MissingExtra("ortools", "oracle")
         super().__init__(env, seconds)
-        self._read, self._after = jax.jit(self._greedy.read), jax.jit(self._worked)
         self._known: Any = None  # the orders and the turn of the schedule
         self._plan: Plan = []  # from this step on
         self._expected: Any = None  # the kitchen, if everybody does as planned
@@ -185,30 +174,6 @@ class RollingCrew(GreedyCrew):
         at = tuple(world.places[place] for place in kitchen.at.tolist())
         return KitchenNow(at, held, tools, table)
 
-    def _worked(self, kitchen: KitchenView, actions: Int[Array, " players"]) -> KitchenView:
-        """The kitchen after everybody has acted, by the rules of the world."""
-        world = self.world
-        bits = jnp.uint32(1) << jnp.arange(world.useful, dtype=jnp.uint32)
-        inside = jnp.where(kitchen.inside, bits, jnp.uint32(0)).sum(1, dtype=jnp.uint32)
-        now = (inside, jnp.maximum(kitchen.work - DONE, 0), kitchen.work != IDLE)
-        kitchen_now = (*now, kitchen.table[: len(world.dishes)])
-        held = list(kitchen.held)
-        for seat in range(world.players):
-            kitchen_now, held[seat], _ = world.act(
-                actions[seat], kitchen.at[seat], held[seat], kitchen_now
-            )
-        inside, busy, cooked, _ = kitchen_now
-        busy = jnp.maximum(busy - 1, 0)
-        moves = (actions >= world.go) & (actions < world.take_raw)
-        return KitchenView(
-            at=jnp.where(moves, actions - world.go, kitchen.at),
-            held=jnp.stack(held),
-            ordered=kitchen.ordered,
-            table=kitchen.table,
-            inside=(inside[:, None] & bits[None]) != 0,
-            work=jnp.where(busy > 0, DONE + busy, cooked & (inside != 0)),
-        )
-
     def snapshot(self) -> Json:
         """The schedule, what it is for, and how the kitchen should be."""
         return {"known": self._known, "plan": self._plan, "expected": self._expected}
@@ -217,6 +182,37 @@ class RollingCrew(GreedyCrew):
         """Goes on with that schedule."""
         self._known, self._expected = snapshot["known"], snapshot["expected"]
         self._plan = [list(step) for step in snapshot["plan"]]
+
+
+@lru_cache(MOST_WORLDS)
+def _programs(world: Cuisine) -> tuple[Any, Any, Any]:
+    """What greedy does, the kitchen out of a view, and what comes of actions: compiled once."""
+    greedy = Greedy(world)
+    return jax.jit(greedy.dispatch), jax.jit(greedy.read), jax.jit(partial(_worked, world))
+
+
+def _worked(world: Cuisine, kitchen: KitchenView, actions: Int[Array, " players"]) -> KitchenView:
+    """The kitchen after everybody has acted, by the rules of the world."""
+    bits = jnp.uint32(1) << jnp.arange(world.useful, dtype=jnp.uint32)
+    inside = jnp.where(kitchen.inside, bits, jnp.uint32(0)).sum(1, dtype=jnp.uint32)
+    now = (inside, jnp.maximum(kitchen.work - DONE, 0), kitchen.work != IDLE)
+    kitchen_now = (*now, kitchen.table[: len(world.dishes)])
+    held = list(kitchen.held)
+    for seat in range(world.players):
+        kitchen_now, held[seat], _ = world.act(
+            actions[seat], kitchen.at[seat], held[seat], kitchen_now
+        )
+    inside, busy, cooked, _ = kitchen_now
+    busy = jnp.maximum(busy - 1, 0)
+    moves = (actions >= world.go) & (actions < world.take_raw)
+    return KitchenView(
+        at=jnp.where(moves, actions - world.go, kitchen.at),
+        held=jnp.stack(held),
+        ordered=kitchen.ordered,
+        table=kitchen.table,
+        inside=(inside[:, None] & bits[None]) != 0,
+        work=jnp.where(busy > 0, DONE + busy, cooked & (inside != 0)),
+    )
 
 
 def _facts(kitchen: KitchenView) -> list[Any]:
