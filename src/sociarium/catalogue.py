@@ -39,9 +39,9 @@ class Entry:
     """A world's id, where it lives (`module:Class`), its fixed arguments, and who invented it.
 
     `cast` seats the players of a demonstration, `scripts` is the module of the world's scripted
-    citizens, `kind` the part of the catalogue it belongs to (in a dilemma there are cooperators and
-    defectors), `asserts` what the SocialJax paper says makes defecting tempting: fear or greed, or
-    nothing where it does not know the map.
+    citizens, `crews` that of schedulers for its crews, `kind` the part of the catalogue it belongs
+    to (in a dilemma there are cooperators and defectors), `asserts` what the SocialJax paper says
+    makes defecting tempting: fear or greed, or nothing where it does not know the map.
     """
 
     id: str
@@ -51,6 +51,7 @@ class Entry:
     summary: str
     cast: str
     scripts: str = ""
+    crews: str = ""
     asserts: str = ""
     kind: str = "dilemma"
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -292,6 +293,7 @@ WORLDS = (
         summary="orders come in, and many hands share tools, recipes and time",
         cast="script:greedy*2",
         scripts=f"{_CITIZENS}.cuisine",
+        crews=f"{_CITIZENS}.cuisine_crew",
         kind="kitchen",
     ),
     _MATRIX,

@@ -140,6 +140,7 @@ ENGLISH: dict[str, Forms] = {
     "form.text": "{name}, a short text",
     "form.field": "{name}, one short sentence: {says}",
     "form.texts": "{name}, a list of {count} short sentences: {says}",
+    "form.ranking": "{name}, a list of some of these, the first one first ({says}): {among}",
     "form.command": "{name}, its command",
     "form.truth": "{name}, true or false: {says}",
     "form.argument": "{name}, where your choice takes it",

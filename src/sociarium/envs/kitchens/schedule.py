@@ -29,15 +29,17 @@ another that has failed; the bound with pre-cooking holds for everybody.
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sociarium.core.errors import MissingExtra
+from sociarium.envs.kitchens.begun import INSIDE, KitchenNow, KitchenStart, Stage, begin_with
 from sociarium.envs.kitchens.menus import COOK_TIME, STORAGE, TABLE, numbered
 from sociarium.envs.kitchens.work import LEAF, Node, Order, Problem, work_bound
 
 SEED = 0
+STOCK = 3  # what a dish on the table is worth for which there is no order, in steps
 WORK = {False: 0.1, True: 0.045}  # of the solver in a second, without seats and with them
 
 
@@ -88,6 +90,47 @@ def solve(problem: Problem, *, precook: bool, seconds: float) -> Schedule:
     if precook:
         found = _search(problem, seconds - found.seconds, found)
     return found.schedule()
+
+
+def go_on(
+    problem: Problem,
+    now: KitchenNow,
+    turn: Sequence[int],
+    *,
+    seconds: float,
+    ranked: bool = False,
+) -> Schedule:
+    """A schedule for the orders of this turn out of the middle of play.
+
+    What there is already goes to the first of them. Where some are not met, it is tried once more
+    with those that are as the first. With `ranked` an order counts for more than all after it. The
+    bound is how many there are.
+    """
+
+    def search(turn: Sequence[int]) -> Schedule:
+        start = begin_with(problem, now, turn, ranked)
+        model = Model(problem, precook=False, seated=True, start=start)
+        solution = model.solve(seconds)
+        commands = stay_there(model.commands(solution), now.at)
+        return Schedule(problem, model.met(solution), commands, len(turn))
+
+    found = search(turn)
+    if ranked or found.best in (0, len(turn)):
+        return found
+    again = search(sorted(turn, key=lambda number: number not in found.met))
+    return max(found, again, key=lambda one: one.best)
+
+
+def stay_there(commands: Sequence[Sequence[str]], at: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The same commands, in which nobody goes where it is already."""
+    there, found = [f"go to {place}" for place in at], []
+    for step in commands:
+        found.append(
+            tuple("stay" if now == last else now for now, last in zip(step, there, strict=True))
+        )
+        pairs = zip(step, there, strict=True)
+        there = [now if now.startswith("go to ") else last for now, last in pairs]
+    return tuple(found)
 
 
 def _search(problem: Problem, seconds: float, known: "Search | None" = None) -> "Search":
@@ -146,11 +189,14 @@ class Errand:
     seat: Any
 
 
+PAST = Errand(-1, -1, 0)  # of what has been done
+
+
 @dataclass(eq=False)
 class Cooking:
     """The variables of a cooking."""
 
-    node: Node
+    stage: Stage
     parts: list["Cooking"]
     brings: list[Errand]  # of what it needs: raw ingredients, then products of its parts
     activates: Errand
@@ -161,6 +207,11 @@ class Cooking:
     activator: list[Any]  # whether it came to activate, or has brought each of the things
     carrier: list[Any]  # whether it came to take, has activated, or has brought each of the things
 
+    @property
+    def node(self) -> Node:
+        """What is cooked."""
+        return self.stage.node
+
     def all(self) -> Iterator["Cooking"]:
         """All cookings, parts before what they go into."""
         for part in self.parts:
@@ -170,40 +221,56 @@ class Cooking:
 
 @dataclass
 class OrderJob:
-    """An order's variables."""
+    """The variables of an order, or of something that may be put away."""
 
     met: Any
     dish: Cooking
+    target: str = TABLE
 
 
 class Model:
     """A CP-SAT model of one problem, with seats for the cooks or for cooks who are all alike.
 
     With seats the order of what happens within a step counts, as in the world: a moment is a step
-    times the number of cooks, plus a seat.
+    times the number of cooks, plus a seat. With a `start` it begins in the middle of play, and has
+    seats; who is where it has to go first has begun its errand in the step before.
     """
 
     def __init__(
-        self, problem: Problem, *, precook: bool, seated: bool, most: int | None = None
+        self,
+        problem: Problem,
+        *,
+        precook: bool,
+        seated: bool,
+        most: int | None = None,
+        start: KitchenStart | None = None,
     ) -> None:
         try:
             from ortools.sat.python import cp_model
         except ImportError as error:
             raise MissingExtra("ortools", "oracle") from error
         self.problem, self.precook, self.seated = problem, precook, seated
+        self.start = start
         self.model = cp_model.CpModel()
         self.cooks: list[Any] = []  # intervals in which a cook is busy
         self.at_seat: list[list[Any]] = [[] for _ in range(problem.cooks)]
         self.tools: dict[str, list[Any]] = {kind: [] for kind in problem.tools}
-        self.jobs = {n: self._job(n) for n in problem.possible if self._in_time(problem.orders[n])}
+        self.jobs = {n: self._job(n) for n in self._possible()}
+        self.spares = self._put_away(start) if start else []
         self.model.add_cumulative(self.cooks, [1] * len(self.cooks), problem.cooks)
         for busy in self.at_seat:
             self.model.add_no_overlap(busy)
         for kind, uses in self.tools.items():
             self.model.add_cumulative(uses, [1] * len(uses), problem.tools.count(kind))
-        self._limit_work()
+        if start is None:
+            self._limit_work()
         if precook and not seated:
             self._serve_in_turn()
+        self._aim(most)
+
+    def _aim(self, most: int | None) -> None:
+        """As many orders as can be; no more than is known."""
+        problem = self.problem
         # Of two schedules that meet as many orders, the one that lets fewer of them expire.
         self.unit = 1 + len(self.jobs)
         value = sum(
@@ -212,10 +279,28 @@ class Model:
         )
         if most is not None:
             self.model.add(value <= most)
-        self.model.maximize(value)
+        self.model.maximize(value if self.start is None else self._soon(self.start))
+
+    def _soon(self, start: KitchenStart) -> Any:
+        """As many orders as can be, then the sooner, then with as little put away as can be."""
+        horizon = self.problem.horizon
+        wanted = horizon * (len(self.jobs) + len(self.spares) + 1)
+        value = sum(
+            (job.met * wanted - job.dish.carries.end) * start.worth(number)
+            for number, job in self.jobs.items()
+        )
+        for spare in self.spares:
+            value += spare.met * (STOCK if spare.target == TABLE else -1)
+        return value
 
     def _begin(self, order: Order) -> int:
         return 0 if self.precook else order.arrives
+
+    def _possible(self) -> list[int]:
+        """Orders for whose dishes there are tools, and time at all."""
+        if self.start is not None:
+            return list(self.start.stages)
+        return [n for n in self.problem.possible if self._in_time(self.problem.orders[n])]
 
     def _in_time(self, order: Order) -> bool:
         """Whether there is time for the dish at all."""
@@ -224,36 +309,107 @@ class Model:
     def _job(self, number: int) -> OrderJob:
         order = self.problem.orders[number]
         met = self.model.new_bool_var("")
-        tree = self.problem.tree(order.dish)
-        return OrderJob(met, self._cook(met, tree, self._begin(order), order.due))
+        stage = (
+            self.start.stages[number] if self.start else Stage.fresh(self.problem.tree(order.dish))
+        )
+        return OrderJob(met, self._cook(met, stage, self._begin(order), order.due))
 
-    def _cook(self, met: Any, node: Node, begin: int, end: int) -> Cooking:
-        """Adds a cooking and all before it."""
+    def _put_away(self, start: KitchenStart) -> list[OrderJob]:
+        """What nobody needs may go; tools with what nobody can take are of no use."""
+        jobs, last = [], self.problem.horizon - 1
+        for spare in start.spares:
+            met = self.model.new_bool_var("")
+            jobs.append(OrderJob(met, self._move(met, spare.stage, last), spare.target))
+        for name in start.blocked:
+            self._stays_in_use(start.now.tools[name].kind, self.model.new_constant(1))
+        return jobs
+
+    def _cook(self, met: Any, stage: Stage, begin: int, end: int) -> Cooking:
+        """Adds a cooking and all before it that has not been done."""
+        if stage.cooked:
+            return self._move(met, stage, end)
         model = self.model
-        parts = [self._cook(met, part, begin, end) for part in node.parts]
-        raw = [self._errand(met, begin, end) for _ in node.raw]
-        for errand in raw:
-            model.add(errand.end == errand.begin + LEAF - 1)
-        brings = [*raw, *(part.carries for part in parts)]
-        activates, carries = (self._errand(met, begin, end) for _ in range(2))
+        made = [self._cook(met, part, begin, end) for part in stage.parts if not part.put]
+        raw = [self._bring(met, where, stage, begin, end) for where in stage.raw]
+        carried = iter(part.carries for part in made)
+        brings = [*raw, *(PAST if part.put else next(carried) for part in stage.parts)]
+        there = self._near(stage.tool)
+        activates, carries = (self._errand(met, begin, end, near=there) for _ in range(2))
         taken = model.new_int_var(begin, end, "")
         latest = (end + 1) * (self.problem.cooks if self.seated else 1)
         opens, closes = (model.new_int_var(0, latest, "") for _ in range(2))
         chosen = [[model.new_bool_var("") for _ in range(n + len(brings))] for n in (1, 2)]
-        its = Cooking(node, parts, brings, activates, taken, carries, opens, closes, *chosen)
+        its = Cooking(stage, made, brings, activates, taken, carries, opens, closes, *chosen)
         self._order_steps(its, met)
         self._choose_cooks(its, met)
-        use = model.new_optional_interval_var(
-            opens, model.new_int_var(0, latest, ""), closes, met, ""
-        )
-        self.tools[node.recipe.tool].append(use)
+        self._use(its, met, latest)
         return its
 
-    def _errand(self, met: Any, begin: int, end: int) -> Errand:
-        """One cook's time from a step on through another."""
+    def _use(self, its: Cooking, met: Any, latest: int) -> None:
+        """A tool is in use; what is begun in it stays there if its order is not met."""
+        size, kind = self.model.new_int_var(0, latest, ""), its.node.recipe.tool
+        use = self.model.new_optional_interval_var(its.opens, size, its.closes, met, "")
+        self.tools[kind].append(use)
+        if its.stage.tool:
+            self._stays_in_use(kind, met.negated())
+
+    def _stays_in_use(self, kind: str, blocks: Any) -> None:
+        size = (self.problem.horizon + 1) * self.problem.cooks
+        use = self.model.new_optional_fixed_size_interval_var(0, size, blocks, "")
+        self.tools[kind].append(use)
+
+    def _near(self, place: str) -> tuple[int, ...]:
+        """Who is at a place at the start, with empty hands."""
+        return self.start.idle(place) if self.start and place else ()
+
+    def _bring(self, met: Any, where: int, stage: Stage, begin: int, end: int) -> Errand:
+        """Of a raw ingredient: from the storage, out of the hands of a cook, or done."""
+        if where == INSIDE:
+            return PAST
+        if where >= 0:
+            assert self.start is not None
+            there = self.start.now.at[where] == stage.tool
+            return self._hold(met, where, 0 if there else 1, end)
+        errand = self._errand(met, begin, end, near=self._near(STORAGE))
+        self.model.add(errand.end == errand.begin + LEAF - 1)
+        return errand
+
+    def _hold(self, met: Any, seat: int, soonest: int, end: int) -> Errand:
+        """The time of a cook who holds something; who never puts it has no hand for anything."""
+        model = self.model
+        last = model.new_int_var(soonest, max(soonest, end), "")
+        size = model.new_int_var(1, self.problem.horizon + 2, "")
+        brings = model.new_optional_interval_var(-1, size, last + 1, met, "")
+        keeps = model.new_optional_fixed_size_interval_var(
+            -1, self.problem.horizon + 2, met.negated(), ""
+        )
+        self.cooks += [brings, keeps]
+        self.at_seat[seat] += [brings, keeps]
+        return Errand(-1, last, seat)
+
+    def _move(self, met: Any, stage: Stage, end: int) -> Cooking:
+        """Adds that a product is brought out of its tool, or by who holds it."""
+        model, latest = self.model, (end + 1) * self.problem.cooks
+        if stage.seat is not None:
+            taken = -2 if stage.near else -1
+            carries = self._hold(met, stage.seat, taken + 2, end)
+            return Cooking(stage, [], [], PAST, taken, carries, 0, 0, [0], [0])
+        taken = model.new_int_var(stage.left or 0, max(end, stage.left or 0), "")
+        carries = self._errand(met, 0, end, near=self._near(stage.tool))
+        closes = model.new_int_var(0, latest + self.problem.cooks, "")
+        its = Cooking(stage, [], [], PAST, taken, carries, 0, closes, [0], [met])
+        model.add(closes == self._moment(taken, carries.seat)).only_enforce_if(met)
+        model.add(carries.begin == taken - 1).only_enforce_if(met)
+        model.add(carries.end >= taken + 2).only_enforce_if(met)
+        self._use(its, met, latest + self.problem.cooks)
+        return its
+
+    def _errand(self, met: Any, begin: int, end: int, near: tuple[int, ...] = ()) -> Errand:
+        """One cook's time from a step on through another; who is near may have begun it."""
         model, cooks = self.model, self.problem.cooks
-        first, last = (model.new_int_var(begin, end, "") for _ in range(2))
-        size = model.new_int_var(1, end + 1 - begin, "")
+        soonest = begin - bool(near)
+        first, last = model.new_int_var(soonest, end, ""), model.new_int_var(begin, end, "")
+        size = model.new_int_var(1, end + 1 - soonest, "")
         self.cooks.append(model.new_optional_interval_var(first, size, last + 1, met, ""))
         if not self.seated:
             return Errand(first, last, 0)
@@ -261,6 +417,8 @@ class Model:
         for number in range(cooks):
             taken.append(model.new_bool_var(""))
             model.add(seat == number).only_enforce_if(taken[-1])
+            if near and number not in near:
+                model.add(first >= begin).only_enforce_if(taken[-1])
             self.at_seat[number].append(
                 model.new_optional_interval_var(first, size, last + 1, taken[-1], "")
             )
@@ -281,7 +439,10 @@ class Model:
         self._after(closes, activated, met)
         model.add(its.taken >= its.activates.end + cook_time)
         model.add(its.carries.end >= its.taken + 2)
-        model.add_min_equality(its.opens, puts)
+        if its.stage.tool:
+            model.add(its.opens == 0)
+        else:
+            model.add_min_equality(its.opens, puts)
         model.add(its.closes == closes)
 
     def _after(self, late: Any, early: Any, met: Any) -> None:
@@ -303,6 +464,9 @@ class Model:
         model.add(its.carries.begin == its.taken - to_take).only_enforce_if(fetches)
         self._same_cook(its.activates, its.carries, its.taken, goes_on)
         for errand, activates, carries in zip(its.brings, stays, waits, strict=True):
+            if errand is PAST:
+                model.add(activates + carries == 0)
+                continue
             self._same_cook(errand, its.activates, its.activates.end, activates)
             self._same_cook(errand, its.carries, its.taken, carries)
             model.add(activates + carries <= 1)
@@ -392,11 +556,15 @@ class Model:
     def commands(self, found: Solution) -> tuple[tuple[str, ...], ...]:
         """What every cook does in every step, by the names of actions."""
         done = [["stay"] * self.problem.cooks for _ in range(self.problem.horizon)]
-        cookings = [its for n in self.met(found) for its in self.jobs[n].dish.all()]
+        jobs = [job for job in (*self.jobs.values(), *self.spares) if found.value(job.met)]
+        cookings = [its for job in jobs for its in job.dish.all()]
         tools = self._assign_tools(cookings, found)
-        into = {part: whole for whole in cookings for part in whole.parts}
+        into: dict[Cooking, str | Cooking] = {job.dish: job.target for job in jobs}
+        into |= {part: whole for whole in cookings for part in whole.parts}
         for its in cookings:
-            for act in cook_steps(its, into.get(its, TABLE), found.value):
+            for act in cook_steps(its, into[its], found.value):
+                if act.step < 0:
+                    continue
                 place = act.place if isinstance(act.place, str) else tools[act.place]
                 said = {"go": f"go to {place}", "fetch": f"take {act.item}"}
                 done[act.step][act.seat] = said.get(act.verb, act.verb)
@@ -404,9 +572,15 @@ class Model:
 
     def _assign_tools(self, cookings: list[Cooking], found: Solution) -> dict[Cooking, str]:
         """A tool for each cooking, such that none is in use twice at once."""
-        free_from = {name: 0 for name in numbered(self.problem.tools)}
-        tools: dict[Cooking, str] = {}
-        for its in sorted(cookings, key=lambda one: found.value(one.opens)):
+        free_from: dict[str, float] = {name: 0 for name in numbered(self.problem.tools)}
+        if self.start:
+            free_from |= {
+                name: math.inf for name, one in self.start.now.tools.items() if one.inside
+            }
+        tools = {its: its.stage.tool for its in cookings if its.stage.tool}
+        free_from |= {name: found.value(its.closes) for its, name in tools.items()}
+        others = [its for its in cookings if its not in tools and its.stage.seat is None]
+        for its in sorted(others, key=lambda one: found.value(one.opens)):
             tools[its] = next(
                 name
                 for name, kind in zip(free_from, self.problem.tools, strict=True)

@@ -20,31 +20,35 @@ AROUND = 48  # tokens of names, numbers, quotes and brackets
 
 
 class AnswerField(BaseModel):
-    """A field of an answer that is no choice: a text, several of them, or whether something is so.
+    """A field of an answer that is no choice from the menu.
 
-    `says` is what the model is told about it.
+    It is a text, several of them, whether something is so, or some of the names `among` which there
+    is a ranking. `says` is what the model is told about it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,39}$")]
-    kind: Literal["text", "texts", "truth"] = "text"
+    kind: Literal["text", "texts", "truth", "ranking"] = "text"
     says: Annotated[str, Field(max_length=300)] = ""
     most: Annotated[int, Field(ge=1, le=4000)] = LONGEST_THOUGHT  # characters of a text
     count: Annotated[int, Field(ge=1, le=20)] = 1  # of texts
+    among: tuple[str, ...] = ()  # names that can be ranked; a part knows which
 
     @property
     def bounded(self) -> dict[str, Any]:
         """The schema of its values, with their lengths."""
+        if self.kind == "ranking":
+            return array_schema({"type": "string", "enum": list(self.among)}, 1, len(self.among))
         text = {"type": "string", "maxLength": self.most}
         if self.kind == "texts":
-            return {"type": "array", "items": text, "minItems": self.count, "maxItems": self.count}
+            return array_schema(text, self.count, self.count)
         return {"type": "boolean"} if self.kind == "truth" else text
 
     @property
     def static(self) -> dict[str, Any]:
         """The schema without lengths, which strict servers do not know."""
-        if self.kind == "texts":
+        if self.kind in ("texts", "ranking"):
             return {"type": "array", "items": {"type": "string"}}
         return {"type": "boolean" if self.kind == "truth" else "string"}
 
@@ -52,19 +56,23 @@ class AnswerField(BaseModel):
         """What the model is told about it."""
         if not self.says:
             return say("form.thought" if self.name == "thought" else "form.text", name=self.name)
-        key = {"text": "form.field", "texts": "form.texts", "truth": "form.truth"}[self.kind]
-        return say(key, name=self.name, says=self.says, count=self.count)
+        kinds = {"text": "form.field", "texts": "form.texts", "truth": "form.truth"}
+        key = {**kinds, "ranking": "form.ranking"}[self.kind]
+        names = ", ".join(self.among)
+        return say(key, name=self.name, says=self.says, count=self.count, among=names)
 
     @property
     def most_tokens(self) -> int:
         """What its longest value takes."""
+        if self.kind == "ranking":
+            return 8 + sum(4 + len(name) // LETTERS_A_TOKEN for name in self.among)
         texts = 0 if self.kind == "truth" else self.count
         return 8 + texts * (4 + self.most // LETTERS_A_TOKEN)
 
     @property
     def empty(self) -> Any:
         """What stands for a value that was not given."""
-        return {"text": "", "texts": (), "truth": False}[self.kind]
+        return {"text": "", "texts": (), "truth": False, "ranking": ()}[self.kind]
 
     def read(self, value: Any) -> str | bool | tuple[str, ...]:
         """A value out of an answer; raises `BadAnswer` for what is none."""
@@ -75,9 +83,19 @@ class AnswerField(BaseModel):
             return _TRUTHS[said]
         if self.kind == "text":
             return self._text(value)
+        if self.kind == "ranking":
+            return self._ranking(value)
         if not isinstance(value, list) or len(value) < self.count:
             raise BadAnswer(f"{self.name} is a list of {self.count} texts")
         return tuple(self._text(one) for one in value[: self.count])
+
+    def _ranking(self, value: Any) -> tuple[str, ...]:
+        """The known names in a list, each once."""
+        said = value if isinstance(value, list) else [value]
+        found = [name for one in said for name in self.among if str(one).strip().lower() == name]
+        if not found or len(found) < len(said):
+            raise BadAnswer(f"{self.name} is a list of some of {', '.join(self.among)}")
+        return tuple(dict.fromkeys(found))
 
     def _text(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -87,6 +105,11 @@ class AnswerField(BaseModel):
 
 _TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
 THOUGHT = AnswerField(name="thought")
+
+
+def array_schema(items: Mapping[str, Any], fewest: int, most: int) -> dict[str, Any]:
+    """The schema of a list of so many."""
+    return {"type": "array", "items": items, "minItems": fewest, "maxItems": most}
 
 
 def object_schema(

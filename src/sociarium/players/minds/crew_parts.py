@@ -11,7 +11,7 @@ from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.world_files import packaged, read_packaged
 from sociarium.language.models.crew_form import Commands, CrewForm
 from sociarium.players.minds.blackboard import Key, PartLink
-from sociarium.players.minds.parts import CHOICE, ActPart, Part, in_words
+from sociarium.players.minds.parts import CHOICE, ActPart, Part, commands_in_words
 from sociarium.players.minds.thinking import PERCEPT, Thinking, as_object
 
 PACKAGE, TOLD = "sociarium.players.minds", "told"
@@ -58,7 +58,7 @@ class DispatchPart(ActPart):
         thinking.decisions = {**wait, **commands.decisions}
         thinking.counts["commands_missing"] += len(commands.missing)
         thinking.counts["commands_wrong"] += len(commands.wrong)
-        thinking.board.write(CHOICE, self._in_words(thinking))
+        thinking.board.write(CHOICE, commands_in_words(thinking.decisions, thinking.percepts))
         thinking.board.write(WRONG, again)
         if again:
             thinking.note(self.name, wrong=list(again))
@@ -73,12 +73,6 @@ class DispatchPart(ActPart):
         answered = await thinking.choose(question, reading)
         thinking.rung = answered.rung
         return answered.value
-
-    def _in_words(self, thinking: Thinking) -> str:
-        return "; ".join(
-            f"{percept.name}: {in_words(thinking.decisions[percept.seat], percept)}"
-            for percept in thinking.percepts
-        )
 
 
 def told(commands: Commands) -> tuple[str, ...]:

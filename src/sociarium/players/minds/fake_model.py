@@ -6,8 +6,9 @@ machinery, and say nothing about language models.
 """
 
 import json
+import random as drawing
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
@@ -28,8 +29,16 @@ from sociarium.language.models.requests import Completion, Request, Usage
 from sociarium.language.models.runtime import FAKE
 from sociarium.language.tokens import count_tokens
 from sociarium.players import roster
+from sociarium.players.minds.crew_parts import DispatchPart
 from sociarium.players.minds.llm_player import LlmPlayer
+from sociarium.players.minds.schedule_parts import SchedulePart
 from sociarium.players.minds.templates import find_goal
+from sociarium.players.planning.crew_scheduling import (
+    BEST,
+    CrewScheduler,
+    crew_scheduler,
+    crew_schedulers,
+)
 from sociarium.players.protocol import HostSeating, PurePlayer
 
 Level = Literal["random", "greedy", "best"]
@@ -139,10 +148,13 @@ class FakeCrew:
 
     async def complete(self, request: Request) -> Completion:
         """A command for each player that is asked for; other fields have a fixed text."""
-        found = {one.name: self._players[one.seat].action(one) for one in request.percepts}
         thoughts = dict.fromkeys(request.thoughts(request.schema), SAID)
-        text = json.dumps({**thoughts, **found})
+        text = json.dumps({**thoughts, **self.commands(request.percepts)})
         return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
+
+    def commands(self, percepts: Sequence[Percept]) -> dict[str, str]:
+        """What each player does, by its name."""
+        return {one.name: self._players[one.seat].action(one) for one in percepts}
 
     def snapshot(self) -> Json:
         """What the scripts remember, by seat."""
@@ -152,6 +164,53 @@ class FakeCrew:
         """Remembers that."""
         for seat, one in self._players.items():
             one.restore(snapshot[str(seat)])
+
+
+class FakeScheduledCrew(FakeCrew):
+    """Answers for a whole crew what a scheduler of the world commands."""
+
+    def __init__(
+        self, scheduler: CrewScheduler, begins: Json, identity: tuple[int, int, int]
+    ) -> None:
+        self.identity, self._scheduler = identity, scheduler
+        scheduler.restore(begins)
+
+    def commands(self, percepts: Sequence[Percept]) -> dict[str, str]:
+        """What the scheduler commands, by the names of players."""
+        found = self._scheduler.commands(percepts)
+        return {one.name: found[one.seat] for one in percepts}
+
+    def snapshot(self) -> Json:
+        """What the scheduler remembers."""
+        return self._scheduler.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        """Remembers that."""
+        self._scheduler.restore(snapshot)
+
+
+class FakeLeader:
+    """Ranks what is open: whatever is due first, or by lot."""
+
+    def __init__(self, by_lot: bool, identity: tuple[int, int, int]) -> None:
+        self.identity, self._by_lot = identity, by_lot
+
+    async def complete(self, request: Request) -> Completion:
+        """A valid answer to any form, in which every list of names has all of them."""
+        told = fixed_answer(request.form or {})
+        drawn = drawing.Random(json.dumps([self.identity, request.address.decision]))
+        for value in told.values():
+            if isinstance(value, list) and self._by_lot:
+                drawn.shuffle(value)
+        text = json.dumps(told)
+        return Completion(text, Usage(request.prompt_tokens, count_tokens(text)), model="fake")
+
+    def snapshot(self) -> Json:
+        """Nothing."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Remembers nothing."""
 
 
 @eqx.filter_jit
@@ -188,8 +247,10 @@ def fixed_answer(schema: Mapping[str, Any]) -> Any:
         wanted = schema.get("required", ())
         return {name: fixed_answer(schema["properties"][name]) for name in wanted}
     if kind == "array":
-        fewest = int(schema.get("minItems", 0))
-        return [fixed_answer(schema.get("items", {"type": "string"}))] * fewest
+        items = schema.get("items", {"type": "string"})
+        if "enum" in items:
+            return list(items["enum"])
+        return [fixed_answer(items)] * int(schema.get("minItems", 0))
     if kind in ("integer", "number"):
         return schema.get("minimum", 0)
     return {"boolean": False, "null": None}.get(kind, SAID)
@@ -210,9 +271,18 @@ class FakePlayer(LlmPlayer):
         plans = self.menu == "vocabulary" and not (goal and find_goal(goal).script)
         self.plays = plan_script(level, env) if plans else script_of(level, env, goal)
         self._level = level
-        self._fake: FakeModel | FakeCrew | None = None
+        self._scheduler = self._best_scheduler()
+        self._begins = self._scheduler.snapshot() if self._scheduler else None
+        self._fake: FakeModel | FakeCrew | FakeLeader | None = None
         self._script: Any = None  # what the script remembers
         self._episode: Any = None  # the number of the one that it is of
+
+    def _best_scheduler(self) -> CrewScheduler | None:
+        """Who commands a crew at the best level, where the world has anybody."""
+        commands = any(isinstance(part, DispatchPart) for part in self.mind.parts)
+        if not commands or self._level != "best" or not crew_schedulers(self.env):
+            return None
+        return crew_scheduler(self.env, BEST)
 
     def _prepare(self, seating: HostSeating) -> None:
         assert self._open is not None
@@ -222,10 +292,14 @@ class FakePlayer(LlmPlayer):
                 self._fake.restore(self._script)
         self._open.give(FAKE, self._seat, self._fake)
 
-    def _model(self, identity: tuple[int, int, int]) -> "FakeModel | FakeCrew":
+    def _model(self, identity: tuple[int, int, int]) -> "FakeModel | FakeCrew | FakeLeader":
         """Who answers: a script, one for each of a crew, or where plans are chosen a planner."""
         from sociarium.players.minds.fake_plans import FakePlanner
 
+        if self._scheduler is not None:
+            return FakeScheduledCrew(self._scheduler, self._begins, identity)
+        if any(isinstance(part, SchedulePart) for part in self.mind.parts):
+            return FakeLeader(self._level == "random", identity)
         if self.mind.crew:
             return FakeCrew(self.env, self.plays, self._seats, identity)
         if self.menu == "vocabulary":

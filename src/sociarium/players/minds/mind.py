@@ -9,7 +9,14 @@ from typing import Any
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
-from sociarium.players.minds import crew_parts, memory_parts, partner_parts, parts, plan_parts
+from sociarium.players.minds import (
+    crew_parts,
+    memory_parts,
+    partner_parts,
+    parts,
+    plan_parts,
+    schedule_parts,
+)
 from sociarium.players.minds.blackboard import Blackboard, Key, in_order
 from sociarium.players.minds.mind_files import MindTable, PartTable, mind_names, read_mind
 from sociarium.players.minds.parts import CHOICE, Part
@@ -37,6 +44,9 @@ BUILT_IN: tuple[type[Part], ...] = (
     partner_parts.BeliefPart,
     partner_parts.VerifyPart,
     partner_parts.SkillActPart,
+    schedule_parts.OpenJobsPart,
+    schedule_parts.RankPart,
+    schedule_parts.SchedulePart,
 )
 
 

@@ -1,6 +1,6 @@
 """The parts of a mind that ask a model: for fields of their own, or for the choice itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from sociarium.core.decision import BadAnswer, Decision
@@ -230,6 +230,11 @@ class ChoiceReader:
         """Raises `BadAnswer` for what is not possible now."""
         if wrong := refusal(decision, self.percept):
             raise BadAnswer(wrong)
+
+
+def commands_in_words(decisions: Mapping[int, Decision], percepts: Sequence[Percept]) -> str:
+    """What each player was told to do."""
+    return "; ".join(f"{one.name}: {in_words(decisions[one.seat], one)}" for one in percepts)
 
 
 def in_words(decision: Decision, percept: Percept, reason: str = "") -> str:
