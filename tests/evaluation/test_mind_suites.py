@@ -155,6 +155,7 @@ def test_curves_go_by_rounds_and_stand_in_the_report(beside):
 def test_the_page_says_what_was_not_run_and_that_no_model_played(beside):
     page = render_report(beside, {})
     assert "Machinery check: no language model played." in page
+    assert "No language model played: these verdicts are about scripts." in page
     assert "not run" in page and "<dt>Not run</dt><dd>one</dd>" in page
     assert "published: 8.4, n = 10" in page and "nobody talks" in page
     verdicts = [one.verdict for one in beside.hypotheses]
