@@ -16,7 +16,7 @@ from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_file import PAGE, REPORT
 from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import Suite, contestant, read_suite
-from sociarium.evaluation.suite_run import SuiteRun
+from sociarium.evaluation.suite_run import SuiteRun, UnitResult, units
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import use_models
 
@@ -155,8 +155,11 @@ def test_curves_go_by_rounds_and_stand_in_the_report(beside):
 def test_the_page_says_what_was_not_run_and_that_no_model_played(beside):
     page = render_report(beside, {})
     assert "Machinery check: no language model played." in page
+    assert "No language model played: these verdicts are about scripts." in page
     assert "not run" in page and "<dt>Not run</dt><dd>one</dd>" in page
     assert "published: 8.4, n = 10" in page and "nobody talks" in page
+    verdicts = [one.verdict for one in beside.hypotheses]
+    assert f"{verdicts.count('not tested')} not tested" in page.partition("<main>")[0]
     assert page == render_report(beside, {})
     told = beside.as_dict()
     assert told["machinery_check"] and told["not_run"] == ["one"]
@@ -182,6 +185,17 @@ def test_the_study_has_its_scenarios_its_hypotheses_and_what_was_published():
         assert arm.free in (2, 3)
     nobody_hit = whole.find_arm("s1-no_zap").terms.params
     assert nobody_hit["zap"] is False and "our raiders" in whole.find_arm("s9").demands
+
+
+def test_what_arms_tell_contestants_is_not_taken_for_a_difference_of_partners():
+    for name, worlds in (("melting_pot_llm", 0), ("strangers", 4)):
+        whole, models = read_suite(name), ("idle",)
+        every = units(whole, models, 3)
+        done = {
+            one.key: UnitResult(one.key, *one.place, 1, {"return": float(one.seed)})
+            for one in every
+        }
+        assert len(Findings(whole, every, done).interdependence) == worlds
 
 
 def test_the_mini_games_have_controls_and_published_values():

@@ -137,8 +137,10 @@ def test_numbers_are_those_of_the_findings(page, found):
 
 def test_it_loads_nothing_and_has_pictures(page):
     assert not re.search(r"https?://|file:|url\(|@import", page)
-    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    sources = re.findall(r'(?:src|href)="([^#"][^"]*)"', page)
     assert len(sources) == 2
+    for place in re.findall(r'href="#([^"]*)"', page):
+        assert f'id="{place}"' in page
     for source in sources:
         kind, _, data = source.partition(";base64,")
         assert kind == "data:image/svg+xml"

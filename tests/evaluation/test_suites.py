@@ -13,6 +13,8 @@ from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_file import PAGE, REPORT
 from sociarium.evaluation.suite import built_in, contestant, read_suite
 from sociarium.evaluation.suite_run import UNITS, SuiteRun, environment
+from sociarium.language.models.config import ModelConfig, Models
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
 
 TEXT = """
 [suite]
@@ -239,6 +241,33 @@ def test_other_ends_are_another_suite_and_the_page_says_so(file, tmp_path, capsy
     with pytest.raises(UnknownName, match="rainfall"):
         Evaluate(str(file), ends=("resource_exhausted:rainfall",), out=tmp_path / "y").run()
     assert not (tmp_path / "y").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "slots", "clock", "most"),
+    [("slow", 1, "turns", 1), ("slow", 5, "lockstep", 2), ("fake?level=greedy", 1, "turns", 5)],
+)
+def test_no_more_matches_are_played_at_once_than_a_model_answers(
+    model, slots, clock, most, tmp_path, monkeypatch
+):
+    together = []
+
+    def nothing(self, env, some):
+        together.append(len(some))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SuiteRun, "_matches", nothing)
+    text = TEXT.replace('"{model} script:cooperator"', '"{model}*2"')
+    (tmp_path / "x.toml").write_text(text.replace("seeds = 4", f'seeds = 5\nclock = "{clock}"'))
+    controls = {"low": "", "high": ""}
+    suite = read_suite(tmp_path / "x.toml").chosen(("kind",))
+    arm = suite.arm[0]
+    arm = arm.model_copy(update={"terms": arm.terms.model_copy(update=controls)})
+    run = SuiteRun(suite.model_copy(update={"arm": (arm,)}), [model], tmp_path / "x")
+    config = ModelConfig(base_url="http://127.0.0.1:9/v1", model="x", max_in_flight=slots)
+    with use_runtime(ModelRuntime(Models({"slow": config}))), pytest.raises(KeyboardInterrupt):
+        run.play()
+    assert together == [most]
 
 
 def test_a_plan_tells_calls_of_fakes_from_those_that_cost_something(file, tmp_path, capsys):

@@ -662,6 +662,10 @@ def test_a_fork_with_another_personality_keeps_the_memory_and_all_before_is_byte
     decided = [(tmp_path / x / DECISIONS).read_text().splitlines() for x in ("run", "fork")]
     early = [[row for row in rows if json.loads(row)["landed"] < 4] for rows in decided]
     assert early[0] == early[1] or not early[1]
+    acted = [place.record().actions.tolist() for place in (source, to)]
+    assert acted[0][:4] == acted[1][:4] and len(acted[0]) == len(acted[1]) == 7
+    kept_vectors = [vectors(memory_of(tmp_path / x))[: len(shared)] for x in ("run", "fork")]
+    assert shared and kept_vectors[0] == kept_vectors[1]
     assert source.record().page.seed == to.record().page.seed
 
 

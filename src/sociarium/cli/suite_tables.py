@@ -1,5 +1,6 @@
 """What a suite shows, as tables in the terminal."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -7,8 +8,10 @@ from rich.table import Table
 
 from sociarium.arena.call_estimate import RoleUse
 from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
+from sociarium.evaluation.report_numbers import NONE
 from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.tournaments import told_profile
+from sociarium.metrics.bootstrap import Estimate
 
 MOST_COLUMNS = 5  # contestants beside each other; more come one below the other
 
@@ -77,8 +80,13 @@ def _by_arm(title: str, cells: Iterable[ArmMetric]) -> Table:
     table = _table(title, *(model or "as seated" for model in models))
     for arm in dict.fromkeys(arm for arm, _ in by_place):
         row = [by_place.get((arm, model)) for model in models]
-        table.add_row(arm, *("" if cell is None else str(cell.estimate) for cell in row))
+        table.add_row(arm, *("" if cell is None else _told(cell.estimate) for cell in row))
     return table
+
+
+def _told(estimate: Estimate) -> str:
+    """A mean with its interval; a dash where nothing was defined, as on the page."""
+    return str(estimate) if math.isfinite(estimate.mean) else NONE
 
 
 def _by_contestant(suite: Suite, cells: Iterable[ArmMetric]) -> Table:
@@ -91,7 +99,7 @@ def _by_contestant(suite: Suite, cells: Iterable[ArmMetric]) -> Table:
     table.columns[1].justify = "left"
     before = ""
     for (arm, model), row in by_place.items():
-        told = [str(row[metric].estimate) if metric in row else "" for metric in used]
+        told = [_told(row[metric].estimate) if metric in row else "" for metric in used]
         table.add_row("" if arm == before else arm, model or "as seated", *told)
         before = arm
     return table
@@ -158,7 +166,7 @@ def _show_hypotheses(console: Console, found: Findings) -> None:
     for one in findings:
         p = "" if one.adjusted is None else f"{one.adjusted:.3g}"
         p = f"opposite {one.against:.3g}" if one.verdict == "contradicted" else p
-        say = f"{one.verdict}: {one.why}" if one.verdict == "not tested" else one.verdict
+        say = f"{one.verdict}: {one.why}" if one.why else one.verdict
         row = (one.id, one.about, str(one.effect or ""), p, say, one.published)
         table.add_row(*row[: len(table.columns)])
     console.print(table)

@@ -289,13 +289,17 @@ class Findings:
     def interdependence(self) -> dict[str, dict[str, Estimate]]:
         """By world and contestant: how much of its return depends on who its partners are.
 
-        Where a suite has it play beside enough backgrounds.
+        Where a suite has it play beside enough backgrounds, and arms differ in nothing else that
+        it is told, such as a mind or a personality.
         """
         metric = self.suite.metric[0].id
         worlds: dict[str, list[str]] = {}
+        told: dict[str, set[str]] = {}
         for arm in self.suite.arm:
-            if arm.has_model:
+            if arm.has_model and arm.has_others:
                 worlds.setdefault(arm.name, []).append(arm.id)
+                told.setdefault(arm.name, set()).add(arm.model_options)
+        worlds = {world: arms for world, arms in worlds.items() if len(told[world]) == 1}
         found: dict[str, dict[str, Estimate]] = {}
         for world, arms in worlds.items():
             for model in self.models if len(arms) >= BACKGROUNDS else ():

@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -109,6 +110,7 @@ def render_report(
             for world, shares in findings.interdependence.items()
         ],
         hypotheses=_hypotheses(suite, findings.hypotheses),
+        verdicts=Counter(one.verdict for one in findings.hypotheses),
         arms=[
             {
                 "arm": arm,

@@ -110,6 +110,16 @@ class SuiteArm(_Part):
         """Whether a contestant sits here."""
         return bool(MODEL_SEAT.search(self.seats))
 
+    @property
+    def has_others(self) -> bool:
+        """Whether somebody sits here besides contestants."""
+        return not all(MODEL_SEAT.fullmatch(word) for word in self.seats.split())
+
+    @property
+    def model_options(self) -> str:
+        """What contestants are told by their seats here, each once."""
+        return " ".join(sorted({seat["options"] or "" for seat in MODEL_SEAT.finditer(self.seats)}))
+
     def told_as(self, framing: str) -> "SuiteArm":
         """The arm with its world told in this way."""
         world = self.world + ("&" if "?" in self.world else "?") + f"framing={framing}"

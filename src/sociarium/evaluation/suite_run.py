@@ -49,6 +49,7 @@ from sociarium.evaluation.series_units import (
 )
 from sociarium.evaluation.suite import Metric, Side, Suite, SuiteArm
 from sociarium.evaluation.values import Value, defined
+from sociarium.language.models.runtime import current_runtime
 from sociarium.players.minds.mind import mind_hashes
 from sociarium.players.minds.templates import find_goal, find_personality
 from sociarium.players.roster import Seat
@@ -286,7 +287,7 @@ class SuiteRun:
         groups, outside = list(by_episode.values()), table[0].outside
         env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
-        most = AT_ONCE[outside or series]
+        most = min(AT_ONCE[outside or series], _answered_at_once(table))
         for first in range(0, len(groups), most):
             some = groups[first : first + most]
             firsts = [group[0] for group in some]
@@ -396,6 +397,27 @@ class SuiteRun:
         match = terms.match(env, seats, unit.seed, silent, folder, params=env.params(**told.params))
         folder.begin(match, unit.arm.name, seats, unit.seed, terms)
         return match
+
+
+def _answered_at_once(table: Sequence[SuiteUnit]) -> int:
+    """How many matches of a table their language models can answer at a time, at least one.
+
+    More would wait for a place until their deadline. Fakes answer any number.
+    """
+    models = current_runtime().models
+    found = [AT_ONCE[False]]
+    for unit in table:
+        asking, slots = 0, []
+        for chair in unit.chairs:
+            if chair.kind != "llm":
+                continue
+            named = {chair.ref or models.roles.get("act", ""), *dict(chair.options).values()}
+            known = [models.models[name].max_in_flight for name in named if name in models.models]
+            asking, slots = asking + bool(known), [*slots, *known]
+        if slots:
+            together = 1 if unit.arm.terms.clock.startswith("turns") else asking
+            found.append(max(min(slots) // together, 1))
+    return min(found)
 
 
 def environment(arm: SuiteArm) -> Environment[Any, Any]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 import sqlite3
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -30,6 +32,7 @@ from sociarium.language.models.requests import (
 )
 from sociarium.language.models.store import CallReplay, CallStore, ReplayMismatch
 
+DOCS = Path(__file__).parents[3] / "docs"
 MODEL = '[models.small]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "local"\n'
 ITEMS = (
     MenuItem("stay", "stay", {"action": "stay"}),
@@ -82,6 +85,18 @@ def test_a_wrong_line_of_models_toml_is_told_without_secrets(tmp_path, line, sai
         read_models(written(tmp_path, text + line))
     assert said in str(wrong.value) and "secret" not in str(wrong.value)
     assert "sk-abcdef" not in str(wrong.value)
+
+
+def test_every_models_toml_of_the_docs_can_be_read(tmp_path):
+    read = 0
+    for page in ("models.md", "minds.md", "your_model.md"):
+        text = (DOCS / page).read_text()
+        for block in re.findall(r"^```toml[^\n]*\n(.*?)^```", text, re.M | re.S):
+            if "[models." in block:
+                read += len(read_models(written(tmp_path, block)).models)
+    assert read >= 7
+    for server in ("vLLM", "llama.cpp", "A hosted model"):
+        assert server in (DOCS / "models.md").read_text().partition("## Bring your own model")[2]
 
 
 def test_an_unknown_alias_or_role_says_what_there_is(tmp_path):
