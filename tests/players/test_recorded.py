@@ -35,7 +35,8 @@ RUNS = {  # decisions of the model
     "generative": 3,
     "partner": 3,
 }
-MINDS = {"generative": 20, "llm_c": 12, "partner": 10}  # calls at most
+CREWS = {"dispatcher_level_0": 6, "dispatcher_level_3": 6}  # decisions of a model for two cooks
+MINDS = {"generative": 20, "llm_c": 12, "partner": 10, **dict.fromkeys(CREWS, 10)}  # calls at most
 MOST_TOKENS = 1500  # of a prompt
 
 
@@ -60,7 +61,7 @@ def rows(folder):
     return [json.loads(line) for line in (folder / DECISIONS).read_text().splitlines()]
 
 
-@pytest.mark.parametrize("run", [*RUNS, "llm_c"])
+@pytest.mark.parametrize("run", [*RUNS, "llm_c", *CREWS])
 def test_a_recorded_match_with_a_real_model_replays_byte_for_byte(run, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     played(run, tmp_path / "run", Models(), calls=f"replay:{RECORDED / run}")
@@ -90,6 +91,17 @@ def test_a_mind_of_parts_asks_a_real_model_no_oftener_than_it_may(run):
     assert 0 < len(calls) <= MINDS[run]
     roles = {at.role for at, _, _ in calls}
     assert roles == ({"react", "plan", "act", "reflect"} if run == "generative" else {"act"})
+
+
+@pytest.mark.parametrize("run", CREWS)
+def test_a_real_model_commands_two_cooks_and_is_told_what_could_not_be_followed(run):
+    told, calls = rows(RECORDED / run), list(CallReplay(RECORDED / run / CALLS).calls())
+    assert len(calls) == CREWS[run] and {row["seat"] for row in told} == {0, 1}
+    assert len(told) == 2 * len(calls) and not any(row["failure"] for row in told)
+    answers = [json.loads(answer.text) for _, _, answer in calls]
+    assert all({"player 0", "player 1"} <= answer.keys() for answer in answers)
+    later = [asked["messages"][1]["content"] for _, asked, _ in calls[1:]]
+    assert any("Of your last commands these could not be followed:" in text for text in later)
 
 
 def test_a_plan_that_is_impossible_is_refused_and_its_reason_is_in_the_next_prompt():
