@@ -17,7 +17,7 @@ from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import use_models
 from sociarium.players.minds.llm_player import make_llm
 from sociarium.players.minds.mind import make_mind
-from sociarium.players.minds.partner_parts import Behaviours, same_behaviour
+from sociarium.players.minds.partner_parts import Behaviours, SurroundingsPart, same_behaviour
 from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.surroundings import Fixture, Surroundings, SurroundingsReader
 from sociarium.players.planning.vocabulary import PlanChecker
@@ -140,6 +140,7 @@ def did(*events):
 
 def state_lines(percept, env=None):
     part = next(one for one in make_mind("partner", env or kitchen()).parts if one.name == "state")
+    assert isinstance(part, SurroundingsPart)
     return [*part.lines(percept)]
 
 

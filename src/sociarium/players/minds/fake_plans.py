@@ -35,7 +35,6 @@ EXPLORE = "explore"
 LAST_RESORTS = ("zap", EXPLORE, WAIT)
 SOCIAL = ("signer", "negotiator", "loner")  # policies of scripts, the first that suits a charter
 LOOKS, WAITS = 4, 2  # steps
-FIRST_ASKED = 2  # messages of a request that is not a repair
 BLOCKED = "blocked"  # how a skill ends where somebody is in the way
 STALE = 10  # steps after which a cell is worth another look
 MOST_STALE = 0.2  # of the map, before one looks around rather than waits
@@ -190,7 +189,7 @@ class FakePlanner(FakeModel):
         if self._rule is None:
             lot = random.Random(request.address.hash(*self.identity))
             items = _simple(menu.items)
-            if len(request.messages) > FIRST_ASKED:  # its last answer was refused
+            if request.address.attempt:  # its last answer was refused
                 possible = [x for x in items if not reason_against(x, percept, self._checker)]
                 items = possible or items
             return {"choice": lot.choice(items).id}
