@@ -1,5 +1,6 @@
 """Leaders that only rank what is open, and fake dispatchers that command what a scheduler says."""
 
+import asyncio
 import json
 import sys
 
@@ -12,8 +13,10 @@ from sociarium.arena.match_folder import DECISIONS, MatchFolder, Terms, read_rec
 from sociarium.core.decision import BadAnswer
 from sociarium.core.errors import BadArgument, MissingExtra, UnknownName
 from sociarium.language.models.function_model import FunctionModel
-from sociarium.language.models.output import AnswerField
+from sociarium.language.models.output import AnswerField, FieldsForm
+from sociarium.language.models.requests import CallAddress, Request
 from sociarium.language.models.runtime import use_models
+from sociarium.players.minds.fake_model import FakeLeader
 from sociarium.players.minds.mind import make_mind
 from sociarium.views.progress import silent
 
@@ -95,12 +98,11 @@ def ranks(first, only):
 
 
 @pytest.mark.parametrize("by", ["greedy", "cp_sat"])
-@pytest.mark.parametrize("first", DISHES)
-def test_what_is_named_first_is_cooked_first_and_what_is_left_out_is_not(by, first):
+def test_what_is_named_first_is_cooked_first_and_what_is_left_out_is_not(by):
     """One dish is ordered at the start and the other in step 2, long before either is due."""
     params = KITCHEN.params(orders=DISHES * 3, order_gap=2, patience=np.full(2, 19))
-    seat = f"{SEAT}&act.by={by}&act.seconds=0.2"
-    other = next(dish for dish in DISHES if dish != first)
+    seat = f"{SEAT}&act.by={by}&act.seconds=0.1"
+    other, first = DISHES
     for only in (False, True):
         _, match = leads(ranks(first, only), seat=seat, steps=20, params=params)
         episode = match.episode()
@@ -131,17 +133,32 @@ def test_without_its_leader_a_crew_works_by_deadline_and_asks_nobody():
     assert not seen and np.array_equal(match.episode().actions, led.episode().actions)
 
 
-def test_fakes_rank_by_deadline_or_by_lot():
+def test_every_level_of_fakes_leads_a_crew():
     played = {}
     for level in ("random", "greedy", "best"):
         seats = f"llm:fake?mind=scheduled&level={level}&crew=kitchen*2"
-        match = Match(KITCHEN, seats, steps=30)
+        match = Match(KITCHEN, seats, steps=20, params=KITCHEN.params(orders=DISHES * 3))
         match.run()
         usage = match.usage["0,1"]
-        assert not match.failures and 3 < usage["calls"] < 15 and usage["rung_parsed"] == 30
+        assert not match.failures and 3 < usage["calls"] < 12 and usage["rung_parsed"] == 20
         played[level] = match.episode().actions
     assert np.array_equal(played["greedy"], played["best"])
-    assert not np.array_equal(played["greedy"], played["random"])
+
+
+def test_a_fake_leader_of_the_random_level_ranks_by_lot_all_that_is_open():
+    among = ("order 2", "order 1", "order 3")
+    form = FieldsForm((AnswerField(name="jobs", kind="ranking", among=among),)).schema(
+        "legal_schema"
+    )
+
+    def ranked(leader, decision):
+        request = Request(CallAddress(0, decision, "rank"), "m", "m", (), form=form)
+        return tuple(json.loads(asyncio.run(leader.complete(request)).text)["jobs"])
+
+    by_lot = [ranked(FakeLeader(True, (0, 0, 0)), decision) for decision in range(12)]
+    assert {frozenset(one) for one in by_lot} == {frozenset(among)} and len(set(by_lot)) > 2
+    assert by_lot == [ranked(FakeLeader(True, (0, 0, 0)), decision) for decision in range(12)]
+    assert ranked(FakeLeader(False, (0, 0, 0)), 3) == among
 
 
 def test_a_fake_dispatcher_of_the_best_level_commands_what_the_scheduler_says():
