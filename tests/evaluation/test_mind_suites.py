@@ -198,6 +198,21 @@ def test_what_arms_tell_contestants_is_not_taken_for_a_difference_of_partners():
         assert len(Findings(whole, every, done).interdependence) == worlds
 
 
+def test_values_that_differ_by_rounding_alone_have_verdicts_and_no_seeds_needed():
+    whole, models = read_suite("adasociety_llm"), ("fake?level=greedy",)
+    every = units(whole, models, 6)
+    done = {
+        one.key: UnitResult(
+            one.key, *one.place, 1, {"return": 1.0, "optimum": (0.3, 0.1 + 0.2)[one.seed % 2]}
+        )
+        for one in every
+    }
+    found = {one.id: one for one in Findings(whole, every, done).hypotheses}
+    assert found["h14-contract_easy"].needed is None
+    assert found["h14-contract_easy"].effect.mean == pytest.approx(0.3 - 0.2286)
+    assert found["exchanged-contract_hard"].why == "the values are identical"
+
+
 def test_the_mini_games_have_controls_and_published_values():
     whole = read_suite("adasociety_llm")
     tasks = {arm.factors["place"] for arm in whole.arm}

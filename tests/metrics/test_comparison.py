@@ -433,6 +433,12 @@ def test_power_is_how_often_the_t_test_finds_the_effect():
     assert power_of(0.7, 12) == pytest.approx(found.mean(), abs=0.02)
 
 
+@pytest.mark.parametrize("effect", [8.0, 10.0, 20.0, 40.0, 1e3, 1e12, 6e15])
+def test_however_large_an_effect_is_few_units_suffice(effect):
+    assert 2 <= units_needed(effect) <= 3
+    assert 0.5 < power_of(effect, 2) <= power_of(effect, 3) <= 1.0
+
+
 def test_without_an_effect_the_power_is_alpha_and_no_units_suffice():
     assert power_of(0.0, 30) == pytest.approx(0.05)
     for effect in (0.0, float("nan")):

@@ -39,6 +39,7 @@ from sociarium.metrics.power import units_needed
 
 BACKGROUNDS = 5  # arms of one world from which on it is told how much partners matter
 ALPHA = 0.05
+ROUNDING = 1e-12  # of differences that are all the same
 
 
 @dataclass(frozen=True)
@@ -538,7 +539,8 @@ def _draft(
         return _Draft(one, about, len(left), found.difference, found.p, equal=found.verdict)
     gaps = left - right
     spread = float(gaps.std(ddof=1))
-    size = abs(float(gaps.mean())) / spread if spread else 0.0
+    mean = abs(float(gaps.mean()))
+    size = mean / spread if spread > ROUNDING * max(mean, 1.0) else 0.0
     needed = units_needed(size) if size > 0.01 else None
     against = None if one.test == "different" else sign_flip_p(-gaps, one.test)
     p = sign_flip_p(gaps, one.test)

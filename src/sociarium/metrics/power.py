@@ -11,6 +11,7 @@ import scipy.stats
 from sociarium.core.errors import BadArgument
 
 MOST_UNITS = 10_000_000
+LARGEST = 1e6  # an effect beyond which nothing changes
 
 
 def power_of(effect: float, units: int, alpha: float = 0.05) -> float:
@@ -18,8 +19,9 @@ def power_of(effect: float, units: int, alpha: float = 0.05) -> float:
     if units < 2:
         raise BadArgument(f"a t test needs at least 2 units; given {units}")
     least = scipy.stats.t.isf(alpha / 2, units - 1)
-    shifted = scipy.stats.nct(units - 1, abs(effect) * np.sqrt(units))
-    return float(shifted.sf(least) + shifted.cdf(-least))
+    shifted = scipy.stats.nct(units - 1, min(abs(effect), LARGEST) * np.sqrt(units))
+    # The tail on the other side is not a number in scipy where it is next to nothing.
+    return float(shifted.sf(least) + np.nan_to_num(shifted.cdf(-least)))
 
 
 def units_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
