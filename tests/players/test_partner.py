@@ -478,7 +478,9 @@ def test_the_best_fake_leaves_to_others_what_they_are_about_to_do():
     assert next_plan("best", **almost) == ("fetch", "a dish")
 
 
-@pytest.mark.parametrize("layout", ["cramped_room", "forced_coordination"])
+@pytest.mark.parametrize(
+    "layout", ["cramped_room", pytest.param("forced_coordination", marks=pytest.mark.slow)]
+)
 def test_a_pair_of_greedy_fakes_serves_soups(layout):
     match = Match(kitchen(layout), "llm:fake?mind=partner&level=greedy*2", steps=100)
     match.run()
