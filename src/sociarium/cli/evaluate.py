@@ -16,6 +16,7 @@ from sociarium.arena import ends
 from sociarium.cli.checks import at_least
 from sociarium.cli.suite_tables import role_table, show
 from sociarium.core import disk
+from sociarium.core.compiling import equal_programs_once
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
 from sociarium.core.manifest import plain, read_manifest
@@ -86,7 +87,7 @@ class Evaluate:
         _check_seats(run)
         run.begin(self._registered(), self.only, sealed, self._named())
         apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
-        with use_runtime(ModelRuntime(models)):
+        with use_runtime(ModelRuntime(models)), equal_programs_once():
             done = run.play(apart=apart)
         found = Findings(suite, run.units, done)
         disk.replace(out / REPORT, report_bytes(found))
