@@ -18,7 +18,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -497,6 +498,8 @@ def filled(text: str) -> str:
         "in_force": clauses_in_force,
         "mechanisms": mechanisms,
         "strangers": told_apart,
+        "melting_pot_llm": harvest_by_fakes,
+        "adasociety_llm": plans_by_fakes,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -582,6 +585,115 @@ def told_apart() -> list[str]:
         f"{', '.join(each)}; all three in {every}. n = {', '.join(map(str, sorted(seeds)))} seeds.",
     ]
     return lines
+
+
+def _estimates(report: Mapping[str, Any], metric: str) -> dict[tuple[str, str], Estimate]:
+    """A metric by arm and contestant, where it is defined."""
+    return {
+        (cell["arm"], cell["model"]): Estimate(**cell["estimate"])
+        for cell in report["cells"]
+        if cell["metric"] == metric and cell["estimate"]["mean"] is not None
+    }
+
+
+def _verdicts(report: Mapping[str, Any]) -> str:
+    found = Counter(one["verdict"] for one in report["hypotheses"])
+    alike = sum(one["why"] == "the values are identical" for one in report["hypotheses"])
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))
+    if not alike:
+        return told
+    return f"{told} ({alike} of these since all values are identical)"
+
+
+def _seeds(report: Mapping[str, Any]) -> str:
+    found = {cell["seeds"] for cell in report["cells"] if cell["metric"] == "return"}
+    return ", ".join(map(str, sorted(found)))
+
+
+def harvest_by_fakes() -> list[str]:
+    """What fakes earn in the three settings of the study in Harvest, and the verdicts on them."""
+    folder = DOCS / "results" / "melting_pot_llm"
+    whole, beside = (json.loads((folder / f"{n}.json").read_text()) for n in ("report", "controls"))
+    levels = [*(f"fake?level={x}" for x in ("random", "greedy", "best")), "fake?goal=cooperate"]
+    returns, raiders = (_estimates(beside, metric) for metric in ("return", "others_return"))
+    lasts = _estimates(beside, "lasts")
+    lines = [
+        "| setting | measure | random play | defector (`greedy`) | `best` | cooperator |",
+        "|---|---|---|---|---|---|",
+    ]
+    for arm, setting in (("s1", "six trees"), ("s8", "one tree"), ("s9", "six trees, two raiders")):
+        for measure, by_arm in (
+            ("points of one player", returns),
+            ("points of one raider", raiders),
+            ("steps with apples", lasts),
+        ):
+            told = [str(by_arm[arm, level]) for level in levels if (arm, level) in by_arm]
+            lines += [f"| {setting} | {measure} | {' | '.join(told)} |"] if told else []
+    alike: dict[tuple[str, int], set[float]] = {}
+    suite = read_suite("melting_pot_llm")
+    for (arm, _), estimate in _estimates(whole, "return").items():
+        found = suite.find_arm(arm)
+        alike.setdefault((found.world, found.free), set()).add(estimate.mean)
+    same = all(len(means) == 1 for means in alike.values())
+    assert same, "arms in one world differ in more than what players are told"
+    return [
+        *lines,
+        "",
+        f"n = {_seeds(beside)} seeds. The whole suite by `fake?level=greedy`, n = {_seeds(whole)} "
+        f"seeds: {len(suite.arm)} arms; arms of one world and team give the same mean to the last "
+        f"digit. Verdicts: {_verdicts(whole)}.",
+    ]
+
+
+def plans_by_fakes() -> list[str]:
+    """What greedy plans and plans by lot earn in AdaSociety's mini-games, beside what is known."""
+    report = json.loads((DOCS / "results" / "adasociety_llm" / "report.json").read_text())
+    suite, (low, high) = read_suite("adasociety_llm"), ("fake?level=random", "fake?level=greedy")
+    returns, shares = (_estimates(report, metric) for metric in ("return", "optimum"))
+    effects = {one["id"]: one for one in report["hypotheses"]}
+    lines = [
+        "| task | recipes | plan by lot | greedy plan | greedy less lot | of our bound: lot | "
+        "greedy | LLM-C, published | PPO, published | Oracle | random play | best script |",
+        "|---" * 12 + "|",
+    ]
+    for arm in suite.arm:
+        if (arm.id, high) not in returns:
+            continue
+        place, tested = arm.factors["place"], effects.get(f"plan-{arm.id}")
+        said = next(h.published for h in suite.hypothesis if h.id == f"h14-{place}")
+        published = re.search(r"LLM-C (\S+ \(\S+\))", said)
+        ppo = re.search(r"PPO (0\.\d+)", said)
+        cells = [
+            place,
+            arm.factors["recipes"],
+            *(str(returns[arm.id, level]) for level in (low, high)),
+            str(Estimate(**tested["effect"])) if tested else "",
+            *(str(shares[arm.id, level]) for level in (low, high)),
+            published[1] if published else "",
+            ppo[1] if ppo else "",
+            "1",
+            *_by_card(place),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    left = ", ".join(report.get("not_run", ()))
+    return [
+        *lines,
+        "",
+        f"n = {_seeds(report)} seeds. Points of one player. Random play and the best script are "
+        "those of the cards, 30 episodes, divided by the players; empty where there is no card. "
+        f"Verdicts: {_verdicts(report)}." + (f" Not run: {left}." if left else ""),
+    ]
+
+
+def _by_card(world: str) -> tuple[str, str]:
+    """What one player earns at random and by the best script, if that was measured."""
+    file = DOCS / "cards" / f"{world}.json"
+    if not file.exists():
+        return "", ""
+    card = json.loads(file.read_text())
+    told = [card[who]["welfare"] for who in ("random", "planner")]
+    each = [{name: x / card["players"] for name, x in one.items()} for one in told]
+    return str(Estimate(**each[0])), str(Estimate(**each[1]))
 
 
 def orders_met() -> list[str]:
