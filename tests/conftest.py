@@ -13,6 +13,7 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sociarium.core.compiling import free_programs
 from sociarium.language.models.network import forbid_network
 from tests.budget import pytest_addoption, pytest_configure  # noqa: F401
 
@@ -24,17 +25,12 @@ settings.register_profile(
 )
 settings.load_profile("sociarium")
 
-# Linux gives a process 65,530 maps of memory; a compiled program takes several until it is freed.
-MOST_MAPS = 40_000
-
 
 @pytest.fixture(autouse=True, scope="module")
 def programs_are_freed():
     """Without this, a process that runs enough of these files dies as it compiles."""
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_text().count("\n") > MOST_MAPS:
-        jax.clear_caches()
+    free_programs()
 
 
 # Files are dealt to processes in order: what takes long comes first, so that all end together.

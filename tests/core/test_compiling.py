@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
-from sociarium.core.compiling import CACHE, equal_programs_once
+from sociarium.core import compiling
+from sociarium.core.compiling import CACHE, equal_programs_once, free_programs
 
 
 @pytest.fixture
@@ -37,3 +38,12 @@ def test_a_cache_of_the_user_is_kept(no_cache, tmp_path):
     with equal_programs_once():
         assert getattr(jax.config, CACHE) == str(tmp_path)
     assert getattr(jax.config, CACHE) == str(tmp_path)
+
+
+@pytest.mark.parametrize(("most", "freed"), [(1, 1), (10**9, 0)])
+def test_programs_are_forgotten_only_once_they_take_too_much(most, freed, monkeypatch):
+    calls = []
+    monkeypatch.setattr(compiling, "MOST_MAPS", most)
+    monkeypatch.setattr(jax, "clear_caches", lambda: calls.append(1))
+    free_programs()
+    assert len(calls) == freed * os.path.exists("/proc/self/maps")

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jax.experimental.compilation_cache import compilation_cache
 # Each fusion as one plain loop, and few passes over it: about half of the time to compile.
 SOON = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 
+MOST_MAPS = 40_000  # of memory; Linux gives a process 65,530, and a compiled program takes several
 CACHE = "jax_compilation_cache_dir"
 CACHED = {  # what is worth a file
     "jax_persistent_cache_min_compile_time_secs": 0.2,
@@ -27,6 +29,16 @@ def jit_soon(function: Callable[..., Any], weights: bool = False) -> Callable[..
     """
     here = jax.default_backend() == "cpu" and not weights
     return jax.jit(function, compiler_options=SOON if here else None)
+
+
+def free_programs() -> None:
+    """Forgets compiled programs once they take most of what a process may have.
+
+    Without this a process that compiles for enough worlds dies as it compiles one more.
+    """
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_text().count("\n") > MOST_MAPS:
+        jax.clear_caches()
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from sociarium.arena.replay import Replay
 from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.series import trial_folder
 from sociarium.core import disk
+from sociarium.core.compiling import free_programs
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
@@ -281,6 +282,7 @@ class SuiteRun:
 
     def play_table(self, table: Sequence[SuiteUnit]) -> Iterator[list[UnitResult]]:
         """Plays the episodes of a table, many at once."""
+        free_programs()
         by_episode: dict[str, list[SuiteUnit]] = {}
         for unit in table:
             by_episode.setdefault(unit.episode, []).append(unit)
