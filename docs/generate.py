@@ -500,6 +500,8 @@ def filled(text: str) -> str:
         "strangers": told_apart,
         "melting_pot_llm": harvest_by_fakes,
         "adasociety_llm": plans_by_fakes,
+        "mindagent": crews_by_fakes,
+        "proagent": partners_by_fakes,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -682,6 +684,53 @@ def plans_by_fakes() -> list[str]:
         f"n = {_seeds(report)} seeds. Points of one player. Random play and the best script are "
         "those of the cards, 30 episodes, divided by the players; empty where there is no card. "
         f"Verdicts: {_verdicts(report)}." + (f" Not run: {left}." if left else ""),
+    ]
+
+
+def crews_by_fakes() -> list[str]:
+    """What crews meet that fakes command, beside idle, random and greedy cooks, and the bound."""
+    columns = {
+        "random?legal=1": "random play",
+        "script:greedy": "greedy script",
+        "fake?level=greedy": "fake, greedy",
+        "fake?level=best": "fake, rolling schedules",
+    }
+    return _levels("mindagent", ("cos", "met", "of_bound", "tokens_a_dish"), columns)
+
+
+def partners_by_fakes() -> list[str]:
+    """What fakes earn that choose skills beside a scripted cook."""
+    columns = {f"fake?level={level}": f"fake, {level}" for level in ("random", "greedy", "best")}
+    return _levels("proagent", ("return", "refused", "calls", "tokens_a_soup"), columns)
+
+
+def _levels(suite: str, metrics: Iterable[str], columns: Mapping[str, str]) -> list[str]:
+    """Some metrics by arm and contestant, and every paired difference of the first."""
+    report = json.loads((DOCS / "results" / suite / "report.json").read_text())
+    told = {one.id: one.told for one in read_suite(suite).metric}
+    arms = list(dict.fromkeys(cell["arm"] for cell in report["cells"]))
+    lines = [
+        f"| arm | measure | {' | '.join(columns.values())} |",
+        "|---" * (2 + len(columns)) + "|",
+    ]
+    for arm in arms:
+        for metric in metrics:
+            found = _estimates(report, metric)
+            cells = [str(found.get((arm, model), "")) for model in columns]
+            lines.append(f"| {arm} | {told[metric]} | {' | '.join(cells)} |")
+    pairs = [
+        f"{columns[pair['first']]} less {columns[pair['second']]} in {pair['arm']} "
+        f"{Estimate(**pair['difference'])}"
+        for pair in report["pairs"]
+    ]
+    seeds = sorted(
+        {cell["seeds"] for cell in report["cells"] if cell["metric"] == next(iter(told))}
+    )
+    return [
+        *lines,
+        "",
+        f"n = {', '.join(map(str, seeds))} seeds, means with 95% bootstrap intervals. Paired "
+        f"differences of the first measure: {'; '.join(pairs)}. Verdicts: {_verdicts(report)}.",
     ]
 
 

@@ -1,5 +1,7 @@
 """Arms that are written as a grid, and averages over those that differ in some factors alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from sociarium.core.errors import CannotRead, UnknownName
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import read_suite
-from sociarium.evaluation.suite_run import SuiteRun
+from sociarium.evaluation.suite_run import SuiteRun, UnitResult, units
 
 MODEL = "script:cooperator"
 TEXT = """
@@ -141,6 +143,16 @@ def test_the_page_and_the_terminal_show_averages_first(found, file, tmp_path, ca
     Evaluate(str(file), (MODEL,), seeds=2, only=("near-*",), out=tmp_path / "r").run()
     told = capsys.readouterr().out
     assert told.index("By place") < told.index("near-defector")
+
+
+def test_of_many_arms_that_were_not_run_a_table_has_one_line():
+    suite = read_suite("mindagent").chosen(("level_3-cooks_2-interval_1",))
+    result = UnitResult("k", suite.arm[0].id, "idle", 0, ("idle",), (0, 1), 60, {"cos": 0.5})
+    unit = next(u for u in units(suite, ["idle"], 1) if u.model == "idle")
+    found = Findings(suite, [unit], {unit.key: replace(result, key=unit.key)})
+    page = render_report(found, {})
+    assert page.count("204 other arms") == len(suite.metric)
+    assert page.count("level_7-cooks_4-interval_5") < 3
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 TEMPLATE = "report_page.html"
+MOST_NOT_RUN = 30  # arms that are told one by one in a table, though they were not run
 MOST_COLUMNS = 7  # contestants beside each other; more come one below the other
 LOW, HIGH = "low control", "high control"
 AS_SEATED = "as seated"  # the column of arms without a contestant
@@ -93,6 +94,7 @@ def render_report(
         fake=_has_fakes(findings),
         machinery_check=findings.machinery_check,
         not_run=suite.left_out,
+        most_not_run=MOST_NOT_RUN,
         curves=curve_tables(findings, labels),
         averages=_averages(findings, everybody),
         metrics=[] if crowded else _metrics(suite, cells, contestants),
