@@ -719,18 +719,21 @@ def _levels(suite: str, metrics: Iterable[str], columns: Mapping[str, str]) -> l
             cells = [str(found.get((arm, model), "")) for model in columns]
             lines.append(f"| {arm} | {told[metric]} | {' | '.join(cells)} |")
     pairs = [
-        f"{columns[pair['first']]} less {columns[pair['second']]} in {pair['arm']} "
-        f"{Estimate(**pair['difference'])}"
+        f"| {pair['arm']} | {columns[pair['first']]} less {columns[pair['second']]} | "
+        f"{Estimate(**pair['difference'])} |"
         for pair in report["pairs"]
     ]
-    seeds = sorted(
-        {cell["seeds"] for cell in report["cells"] if cell["metric"] == next(iter(told))}
-    )
+    first = next(iter(told))
+    seeds = sorted({cell["seeds"] for cell in report["cells"] if cell["metric"] == first})
     return [
         *lines,
         "",
-        f"n = {', '.join(map(str, seeds))} seeds, means with 95% bootstrap intervals. Paired "
-        f"differences of the first measure: {'; '.join(pairs)}. Verdicts: {_verdicts(report)}.",
+        f"| arm | {told[first]}: paired difference | mean |",
+        "|---|---|---|",
+        *pairs,
+        "",
+        f"n = {', '.join(map(str, seeds))} seeds, means with 95% bootstrap intervals. Verdicts: "
+        f"{_verdicts(report)}.",
     ]
 
 
