@@ -10,7 +10,7 @@ import pytest
 import sociarium
 from sociarium.core.decision import Decision
 from sociarium.core.errors import BadArgument, MissingExtra, UnknownName
-from sociarium.envs.kitchens.begun import INSIDE, TO_FETCH, KitchenNow, Tool, begin_with, waiting
+from sociarium.envs.kitchens.begun import INSIDE, TO_FETCH, KitchenNow, ToolNow, begin_with, waiting
 from sociarium.envs.kitchens.schedule import go_on
 from sociarium.envs.kitchens.work import Order, Problem
 from sociarium.players.planning.crew_scheduling import (
@@ -33,7 +33,7 @@ def problem(*orders, cooks=1, tools=("blender",)):
 
 def kitchen(*cooks, tools=None, table=()):
     """Cooks as (place, what they hold), tools as (kind, inside, cooked, left)."""
-    found = {name: Tool(kind, frozenset(inside), *more) for name, (kind, inside, *more) in tools}
+    found = {name: ToolNow(kind, frozenset(inside), *more) for name, (kind, inside, *more) in tools}
     at, held = zip(*cooks, strict=True)
     return KitchenNow(at, held, found, dict(table))
 

@@ -16,7 +16,7 @@ SOONEST_RAW = 2  # the step in which a raw ingredient is put by who stands at th
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolNow:
     """What is in a tool, whether that was cooked there, and for how many steps it is at work."""
 
     kind: str
@@ -38,7 +38,7 @@ class KitchenNow:
 
     at: tuple[str, ...]
     held: tuple[str, ...]  # empty for nothing
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, ToolNow]
     table: Mapping[str, int] = field(default_factory=dict)
 
     def idle(self, place: str) -> tuple[int, ...]:
@@ -48,12 +48,12 @@ class KitchenNow:
 
 
 @dataclass(frozen=True)
-class Stage:
+class CookingStage:
     """How far a cooking has come; as it is made, nothing of it is there."""
 
     node: Node
     raw: tuple[int, ...]  # of each raw ingredient where it is
-    parts: tuple["Stage", ...]
+    parts: tuple["CookingStage", ...]
     tool: str = ""  # the one that is in use for it
     left: int | None = None  # steps until its product can be taken, once it was activated
     seat: int | None = None  # who holds the product
@@ -61,7 +61,7 @@ class Stage:
     near: bool = False  # whether who holds something for it is where that is to be put
 
     @classmethod
-    def fresh(cls, node: Node) -> "Stage":
+    def fresh(cls, node: Node) -> "CookingStage":
         """Of a cooking for which nothing has been done."""
         return cls(node, (TO_FETCH,) * len(node.raw), tuple(map(cls.fresh, node.parts)))
 
@@ -89,7 +89,7 @@ class Stage:
 class Spare:
     """Something that no order needs, and where it goes if it is in the way."""
 
-    stage: Stage
+    stage: CookingStage
     target: str
 
 
@@ -98,7 +98,7 @@ class KitchenStart:
     """Where a schedule begins: stages by the numbers of orders, and what is in the way."""
 
     now: KitchenNow
-    stages: Mapping[int, Stage]
+    stages: Mapping[int, CookingStage]
     spares: tuple[Spare, ...] = ()
     blocked: tuple[str, ...] = ()  # tools with something begun that nobody needs
     ranked: bool = False  # whether an order counts for more than all after it
@@ -129,6 +129,11 @@ def begin_with(
     return KitchenStart(now, stages, spares, blocked, ranked)
 
 
+def open_orders(dishes: Sequence[tuple[str, int]]) -> tuple[Order, ...]:
+    """Orders that are there now, by their dishes and the last steps in which they can be met."""
+    return tuple(Order(dish, 0, due, True) for dish, due in dishes)
+
+
 def waiting(orders: Sequence[Order], table: Mapping[str, int]) -> list[int]:
     """Numbers of orders for which nothing waits on the table; those with the least time get it."""
     there, found = dict(table), list[int]()
@@ -149,14 +154,14 @@ class _Allotment:
         self.hands = {seat: item for seat, item in enumerate(now.held) if item}
         self.tools = dict(now.tools)
 
-    def dish(self, node: Node) -> Stage:
+    def dish(self, node: Node) -> CookingStage:
         """The stage of a dish, which is brought to the table."""
         stage = self._claim(node)
         return replace(stage, near=stage.seat is not None and self.now.at[stage.seat] == TABLE)
 
-    def _claim(self, node: Node) -> Stage:
+    def _claim(self, node: Node) -> CookingStage:
         """A product, or what is begun, or nothing."""
-        product, fresh = node.recipe.product, Stage.fresh(node)
+        product, fresh = node.recipe.product, CookingStage.fresh(node)
         if (seat := self._hand(product)) is not None:
             return replace(fresh, seat=seat, parts=())
         made = [
@@ -167,7 +172,7 @@ class _Allotment:
             return replace(fresh, tool=name, left=self.tools.pop(name).left, parts=())
         return self._begun(node)
 
-    def _begun(self, node: Node) -> Stage:
+    def _begun(self, node: Node) -> CookingStage:
         """The tool with most of what is needed; then what is held, and parts that are made."""
         needs, kind = set(node.recipe.needs), node.recipe.tool
         fits = [
@@ -182,7 +187,7 @@ class _Allotment:
             seat = None if item in inside else self._hand(item)
             raw.append(INSIDE if item in inside else TO_FETCH if seat is None else seat)
         parts = [
-            replace(Stage.fresh(part), put=True, parts=())
+            replace(CookingStage.fresh(part), put=True, parts=())
             if part.recipe.product in inside
             else self._claim(part)
             for part in node.parts
@@ -190,7 +195,7 @@ class _Allotment:
         holders = [*raw, *(part.seat for part in parts if part.seat is not None)]
         name = name or self._reached(kind, [seat for seat in holders if seat >= 0])
         parts = [replace(part, near=self._is_at(part.seat, name)) for part in parts]
-        return Stage(node, tuple(raw), tuple(parts), tool=name)
+        return CookingStage(node, tuple(raw), tuple(parts), tool=name)
 
     def _is_at(self, seat: int | None, place: str) -> bool:
         return seat is not None and self.now.at[seat] == place
@@ -222,7 +227,7 @@ class _Allotment:
             node = Node(Recipe(item, (), kind), (), ())
             left = self.now.tools[name].left if name else None
             near = self._is_at(seat, target)
-            yield Spare(Stage(node, (), (), name, left, seat, near=near), target)
+            yield Spare(CookingStage(node, (), (), name, left, seat, near=near), target)
 
     def blocked(self) -> Iterator[str]:
         """Tools that nobody claims and nothing can be taken from."""

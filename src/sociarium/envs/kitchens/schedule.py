@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sociarium.core.errors import MissingExtra
-from sociarium.envs.kitchens.begun import INSIDE, KitchenNow, KitchenStart, Stage, begin_with
+from sociarium.envs.kitchens.begun import INSIDE, CookingStage, KitchenNow, KitchenStart, begin_with
 from sociarium.envs.kitchens.menus import COOK_TIME, STORAGE, TABLE, numbered
 from sociarium.envs.kitchens.work import LEAF, Node, Order, Problem, work_bound
 
@@ -196,7 +196,7 @@ PAST = Errand(-1, -1, 0)  # of what has been done
 class Cooking:
     """The variables of a cooking."""
 
-    stage: Stage
+    stage: CookingStage
     parts: list["Cooking"]
     brings: list[Errand]  # of what it needs: raw ingredients, then products of its parts
     activates: Errand
@@ -310,7 +310,9 @@ class Model:
         order = self.problem.orders[number]
         met = self.model.new_bool_var("")
         stage = (
-            self.start.stages[number] if self.start else Stage.fresh(self.problem.tree(order.dish))
+            self.start.stages[number]
+            if self.start
+            else CookingStage.fresh(self.problem.tree(order.dish))
         )
         return OrderJob(met, self._cook(met, stage, self._begin(order), order.due))
 
@@ -324,7 +326,7 @@ class Model:
             self._stays_in_use(start.now.tools[name].kind, self.model.new_constant(1))
         return jobs
 
-    def _cook(self, met: Any, stage: Stage, begin: int, end: int) -> Cooking:
+    def _cook(self, met: Any, stage: CookingStage, begin: int, end: int) -> Cooking:
         """Adds a cooking and all before it that has not been done."""
         if stage.cooked:
             return self._move(met, stage, end)
@@ -362,7 +364,7 @@ class Model:
         """Who is at a place at the start, with empty hands."""
         return self.start.idle(place) if self.start and place else ()
 
-    def _bring(self, met: Any, where: int, stage: Stage, begin: int, end: int) -> Errand:
+    def _bring(self, met: Any, where: int, stage: CookingStage, begin: int, end: int) -> Errand:
         """Of a raw ingredient: from the storage, out of the hands of a cook, or done."""
         if where == INSIDE:
             return PAST
@@ -387,7 +389,7 @@ class Model:
         self.at_seat[seat] += [brings, keeps]
         return Errand(-1, last, seat)
 
-    def _move(self, met: Any, stage: Stage, end: int) -> Cooking:
+    def _move(self, met: Any, stage: CookingStage, end: int) -> Cooking:
         """Adds that a product is brought out of its tool, or by who holds it."""
         model, latest = self.model, (end + 1) * self.problem.cooks
         if stage.seat is not None:

@@ -22,10 +22,10 @@ from sociarium.core.errors import BadArgument, MissingExtra
 from sociarium.core.percept import Percept
 from sociarium.core.percept_view import ViewReader
 from sociarium.core.text import Json
-from sociarium.envs.kitchens.begun import KitchenNow, Tool, waiting
+from sociarium.envs.kitchens.begun import KitchenNow, ToolNow, open_orders, waiting
 from sociarium.envs.kitchens.cuisine import SLOTS, Cuisine
 from sociarium.envs.kitchens.schedule import can_solve, go_on
-from sociarium.envs.kitchens.work import Order, Problem
+from sociarium.envs.kitchens.work import Problem
 from sociarium.players.planning.crew_scheduling import SECONDS, OpenJob
 from sociarium.players.scripted.cuisine import DONE, IDLE, Greedy, KitchenView
 
@@ -145,7 +145,7 @@ class RollingCrew(GreedyCrew):
     ) -> Plan:
         """Commands for some of these orders, or none."""
         now = self._now(kitchen)
-        orders = tuple(Order(job.what, 0, job.due - step, True) for job in jobs)
+        orders = open_orders([(job.what, job.due - step) for job in jobs])
         open_ = [number for number in waiting(orders, now.table) if orders[number].due >= 0]
         if turn is not None:
             rank = {name: number for number, name in enumerate(turn)}
@@ -167,7 +167,7 @@ class RollingCrew(GreedyCrew):
         for number, kind in enumerate(world.tools):
             inside = frozenset(items[: world.useful][kitchen.inside[number]].tolist())
             work = int(kitchen.work[number])
-            tool = Tool(kind, inside, work != IDLE, max(work - DONE, 0))
+            tool = ToolNow(kind, inside, work != IDLE, max(work - DONE, 0))
             tools[world.places[len(world.places) - len(world.tools) + number]] = tool
         held = tuple(world.items[item] if item >= 0 else "" for item in kitchen.held.tolist())
         table = {world.items[n]: many for n, many in enumerate(kitchen.table.tolist()) if many}
