@@ -22,7 +22,7 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
         console.print("machinery check: no language model played", style="bold yellow")
     for average in suite.average:
         for metric in suite.metric:
-            rows = [cell for cell in found.averages if cell.arm.startswith(f"{average.id}:")]
+            rows = [cell for cell in found.averages if average.has(cell.arm)]
             measured = [cell for cell in rows if cell.metric == metric.id]
             if measured:
                 console.print(_by_arm(average.told or average.id, measured))

@@ -225,8 +225,7 @@ class Findings:
         return [
             cell
             for one in self.suite.average
-            for row in self._rows
-            if row.startswith(f"{one.id}:")
+            for row in filter(one.has, self._rows)
             for model in self.models
             for metric in self.suite.metric
             if metric.id in (one.metrics or (self.suite.metric[0].id,))

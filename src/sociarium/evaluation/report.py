@@ -160,7 +160,7 @@ def _averages(findings: Findings, contestants: Sequence[Contestant]) -> list[dic
     """The same for rows of averages; every average is a panel."""
     found = []
     for one in findings.suite.average:
-        cells = [cell for cell in findings.averages if cell.arm.startswith(f"{one.id}:")]
+        cells = [cell for cell in findings.averages if one.has(cell.arm)]
         rows = list(dict.fromkeys(cell.arm for cell in cells))
         shown = {cell.metric for cell in cells}
         tables = [

@@ -240,6 +240,10 @@ class Average(_Part):
     told: Sentence = ""
     left_out: tuple[Id, ...] = ()  # rows of which an arm is not asked for
 
+    def has(self, row: str) -> bool:
+        """Whether a row is one of its own."""
+        return row.startswith(f"{self.id}:")
+
     def row(self, arm: SuiteArm) -> str:
         """The row that an arm is in; none if it lacks a factor, or has another level of it."""
         there = set(self.over) <= arm.factors.keys() and self.where.items() <= arm.factors.items()
@@ -393,9 +397,7 @@ class Suite(_Part):
         left_out = tuple(name for name in names if name not in asked)
         broken = [row for row, arms in self.rows.items() if not set(arms) <= asked.keys()]
         averages = [
-            one.model_copy(
-                update={"left_out": tuple(row for row in broken if row.startswith(f"{one.id}:"))}
-            )
+            one.model_copy(update={"left_out": tuple(filter(one.has, broken))})
             for one in self.average
         ]
         said = tuple(_not_run(one, (*left_out, *broken)) for one in self.hypothesis)
