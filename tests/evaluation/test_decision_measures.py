@@ -105,6 +105,15 @@ def test_what_else_is_counted_has_a_name_and_tokens_are_told_for_each_event():
     assert math.isnan(measured(played, env, "optimum:luck", (0, 1)))
 
 
+def test_of_an_episode_that_was_stopped_there_is_no_share_of_orders_and_of_bounds():
+    env = sociarium.make("cuisine?level=0")
+    params = env.params(horizon=20)
+    stopped = rollout(env, ["script:greedy"] * 2, seed=0, params=params, steps=15)
+    assert stopped.gauges["completed"][-1] > 0
+    for measure in ("share:completed:failed", "share:completed:open", "optimum:work"):
+        assert math.isnan(measured(stopped, env, measure, (0, 1)))
+
+
 def test_of_players_that_are_never_asked_nothing_is_defined():
     assert math.isnan(decision_value("decided:zap", MIXED, (3,), 10))
     told = {"zaps": math.nan, "share": (0.0, 0.0), "return": 0.0}

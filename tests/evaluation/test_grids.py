@@ -139,6 +139,7 @@ def test_the_page_and_the_terminal_show_averages_first(found, file, tmp_path, ca
     page = render_report(found, {})
     assert page.index("By place") < page.index('data-arm="near-defector"')
     assert 'data-arm="place:near.first"' in page and "differ in partner alone" in page
+    assert page.rindex("<figure>") < page.index('data-arm="near-defector"')
     assert found.as_dict()["averages"][0]["arm"] == "place:near.first"
     Evaluate(str(file), (MODEL,), seeds=2, only=("near-*",), out=tmp_path / "r").run()
     told = capsys.readouterr().out
@@ -153,6 +154,20 @@ def test_of_many_arms_that_were_not_run_a_table_has_one_line():
     page = render_report(found, {})
     assert page.count("204 other arms") == len(suite.metric)
     assert page.count("level_7-cooks_4-interval_5") < 3
+
+
+def test_many_arms_whose_averages_are_shown_are_folded():
+    suite = read_suite("mindagent")
+    results = {
+        unit.key: UnitResult(unit.key, *unit.place, 60, {"cos": 0.5})
+        for unit in units(suite, ["idle"], 1)
+        if unit.model == "idle"
+    }
+    asked = [unit for unit in units(suite, ["idle"], 1) if unit.key in results]
+    page = render_report(Findings(suite, asked, results), {})
+    table = page.index("Metric cos: <code>")
+    fold, end = (page.index(tag, table) for tag in ('<details class="arms">', "</details>"))
+    assert "<figure>" not in page[table:end] and "level_3-cooks_2-interval_1" in page[fold:end]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ from functools import cache
 import pytest
 
 import sociarium
+from sociarium.arena.call_estimate import estimate_calls
 from sociarium.arena.match import Match
+from sociarium.arena.match_folder import Terms
 from sociarium.arena.percepts import percept_at
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
 from sociarium.core.percept import KnownMap, SeenEvent
 from sociarium.envs.kitchens.overcooked import ITEMS
+from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.function_model import FunctionModel
 from sociarium.language.models.runtime import use_models
 from sociarium.players.minds.llm_player import make_llm
@@ -481,11 +484,16 @@ def test_the_best_fake_leaves_to_others_what_they_are_about_to_do():
 @pytest.mark.parametrize(
     "layout", ["cramped_room", pytest.param("forced_coordination", marks=pytest.mark.slow)]
 )
-def test_a_pair_of_greedy_fakes_serves_soups(layout):
+def test_a_pair_of_greedy_fakes_serves_soups_for_about_what_was_estimated(layout):
     match = Match(kitchen(layout), "llm:fake?mind=partner&level=greedy*2", steps=100)
     match.run()
     assert match.reward_returns[0] >= 20 and not match.failures
     assert all(use.get("skills_refused", 0) == 0 for use in match.usage.values())
+    used = sum(map(Counter, match.usage.values()), Counter())
+    models = Models({"m": ModelConfig(base_url="http://127.0.0.1:9/v1", model="local")})
+    seats, terms = "llm:m?mind=partner*2", Terms(steps=100)
+    found = estimate_calls(kitchen(layout), seats, terms, models, sample=50, plays="greedy")
+    assert abs(found.error(used)) < 0.25
 
 
 def test_with_primitive_actions_the_fake_makes_exactly_the_decisions_of_the_script():

@@ -2,26 +2,30 @@
 
 import dataclasses
 import json
+import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sociarium.arena.clocks import rounds_of
 from sociarium.arena.match_folder import Terms
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.language.menus import Menu, MenuItem
 from sociarium.language.models.config import Models
 from sociarium.language.models.requests import Completion, Request
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.players import roster
 from sociarium.players.minds.dry_model import DryModel
+from sociarium.players.minds.fake_plans import GreedyRule
 from sociarium.views.progress import OnProgress, silent
 
 ESTIMATE = "estimate.json"
 SAMPLE = 100  # steps
+Plays = Literal["lot", "greedy"]
 SAMPLED_ROUNDS = 6  # where players take turns and a match has so many rounds
 
 
@@ -94,10 +98,22 @@ def load_estimate(folder: Path) -> CallEstimate | None:
 
 
 class CountingModel(DryModel):
-    """A model that only counts, role by role."""
+    """A model that only counts, role by role; what plans it chooses a rule may say."""
 
-    def __init__(self) -> None:
+    def __init__(self, rule: GreedyRule | None = None) -> None:
         self.counts: dict[str, Counter[str]] = {}
+        self.rule = rule
+
+    def chosen(
+        self, request: Request, menu: Menu, drawn: random.Random
+    ) -> tuple[MenuItem, Mapping[str, Any]]:
+        """What the rule says, where there are plans; by lot otherwise."""
+        plans = any("skill" in item.fields for item in menu.items)
+        if self.rule is None or request.percept is None or not plans:
+            return super().chosen(request, menu, drawn)
+        answer = self.rule.choice(menu, request.percept)
+        more = {name: value for name, value in answer.items() if name != "choice"}
+        return menu.by_id[answer["choice"]], more
 
     async def complete(self, request: Request) -> Completion:
         """As a dry model answers."""
@@ -124,9 +140,13 @@ def estimate_calls(
     seed: int = 0,
     sample: int = SAMPLE,
     params: Any = None,
+    plays: Plays = "lot",
     on_progress: OnProgress = silent,
 ) -> CallEstimate:
     """Plays at most `sample` steps with models that only count, and extends them to the match.
+
+    They choose by lot. How often a model that pursues skills is asked depends on how well it plays:
+    with `plays="greedy"` they choose what the rule of greedy fakes says.
 
     Where players take turns and the match has so many rounds, it plays whole rounds and extends
     those. What repairs and retries will cost nobody knows; prompts that grow with time are told
@@ -138,7 +158,8 @@ def estimate_calls(
     for alias in aliases:
         if alias != "fake":
             models.find(alias)
-    counting = {alias: CountingModel() for alias in models.models}
+    rule = GreedyRule(env) if plays == "greedy" else None
+    counting = {alias: CountingModel(rule) for alias in models.models}
     params = env.params() if params is None else params
     whole = int(env.horizon(params)) if terms.steps is None else terms.steps
     rounds = rounds_of(terms.clock, terms.ends)

@@ -31,7 +31,7 @@ from sociarium.core.random import step_key
 from sociarium.mechanics.layout import merged
 from sociarium.players.planning.map_memory import MapMemory
 from sociarium.players.planning.skill import NONE, SkillCall, SkillStatus
-from sociarium.players.planning.skill_set import SkillSet
+from sociarium.players.planning.skill_set import skills_of
 
 MOST = 50  # steps at once
 KEPT = 16  # compiled runners that are remembered
@@ -95,7 +95,7 @@ class Programs:
 
     def __init__(self, stepper: Stepper, slots: int, skilled: bool) -> None:
         self.stepper, self.env, self.slots = stepper, stepper.env, slots
-        self.skill_set = SkillSet(self.env) if skilled and slots else None
+        self.skill_set = skills_of(self.env) if skilled and slots else None
         self.plan, self.crafting = ground_plan(self.env), find_facet(self.env, Crafting)
         self.packing = Packing()
         weights = stepper.policies.have_weights
@@ -452,6 +452,7 @@ def _place(seating: Seating, seat: int) -> tuple[int, ...] | None:
     return None
 
 
+@jax.jit
 def _put(all: Any, place: Any, one: Any) -> Any:
     """The tree of many with one of them replaced."""
     return jax.tree.map(lambda many, new: many.at[place].set(new), all, one)

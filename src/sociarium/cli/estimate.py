@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sociarium import catalogue
-from sociarium.arena.call_estimate import SAMPLE, estimate_calls
+from sociarium.arena.call_estimate import SAMPLE, Plays, estimate_calls
 from sociarium.arena.match_folder import Terms
 from sociarium.arena.seating import seated
 from sociarium.cli.checks import World, at_least
@@ -34,6 +34,7 @@ class EstimateCommand:
     seed: int = 0
     models: Path | None = None  # models.toml; else that of this folder, then the user's own
     sample: int = SAMPLE  # steps that are played for it
+    plays: Plays = "lot"  # what skills models choose meanwhile: any, or what greedy fakes choose
     out: Path | None = None  # folder in which the match will be
     json: bool = False  # one JSON object instead of text
 
@@ -54,6 +55,7 @@ class EstimateCommand:
                 find_models(self.models),
                 seed=self.seed,
                 sample=self.sample,
+                plays=self.plays,
                 on_progress=on_progress,
             )
         if self.out is not None:

@@ -10,9 +10,9 @@ last_apples:WHAT    approach and take of last apples of trees, take_other of oth
                     restraint is the share taken beside that of other apples
 end:GAUGE           the level in the end; mean:GAUGE over the episode
 lasts:GAUGE         the steps in which it is above 0
-share:GAUGE:OTHER   in the end, the first of both together
+share:GAUGE:OTHER   in the end, the first of both together; undefined until the world ends
 optimum             points of all, and what counts of what is left, for each of the bound;
-                    optimum:NAME for each of the bound of this name
+                    optimum:NAME of the bound of this name, undefined until the world ends
 collective_return, equality, peace, ...   of the society as a whole, as `sociarium measure` has
 """
 
@@ -100,11 +100,17 @@ def measured(
                 return float((level > 0).sum())
             return float(level[-1] if word == "end" else level.mean()) if len(level) else 0.0
         case "share":
-            return _share_of_gauges(episode, env, rest)
+            return _share_of_gauges(episode, env, rest) if _is_over(episode) else math.nan
         case "optimum":
-            return _share_of_bound(episode, env, rest)
+            whole = not rest or _is_over(episode)
+            return _share_of_bound(episode, env, rest) if whole else math.nan
     society = overall(episode, find_facet(env, Cooperation))
     return float(society[_known("measure", measure, [*OF_PLAYERS, *WITH_NAMES, *society])])
+
+
+def _is_over(episode: Episode) -> bool:
+    """Whether the world ended it, and not whoever stopped the match."""
+    return bool(len(episode)) and bool((episode.truncated | episode.terminated)[-1])
 
 
 def _known(kind: str, name: str, names: Sequence[str]) -> str:

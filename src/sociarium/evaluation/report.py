@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 TEMPLATE = "report_page.html"
 MOST_NOT_RUN = 30  # arms that are told one by one in a table, though they were not run
+MOST_UNFOLDED = 40  # rows of a table whose averages are shown, before it is folded
 MOST_COLUMNS = 7  # contestants beside each other; more come one below the other
 LOW, HIGH = "low control", "high control"
 AS_SEATED = "as seated"  # the column of arms without a contestant
@@ -95,6 +96,7 @@ def render_report(
         machinery_check=findings.machinery_check,
         not_run=suite.left_out,
         most_not_run=MOST_NOT_RUN,
+        most_unfolded=MOST_UNFOLDED,
         curves=curve_tables(findings, labels),
         averages=_averages(findings, everybody),
         metrics=[] if crowded else _metrics(suite, cells, contestants),
@@ -148,10 +150,14 @@ def _contestants(cells: Iterable[ArmMetric]) -> list[Contestant]:
 def _metrics(
     suite: Suite, cells: Sequence[ArmMetric], contestants: Sequence[Contestant]
 ) -> list[dict[str, Any]]:
-    """A table and a picture for each metric, with a panel for each world."""
+    """A table and a picture for each metric, with a panel for each world.
+
+    Arms that are in a row of an average are in the tables alone.
+    """
     panels: dict[str, list[str]] = {}
     for arm in suite.arm:
-        panels.setdefault(arm.name, []).append(arm.id)
+        if not any(average.row(arm) for average in suite.average):
+            panels.setdefault(arm.name, []).append(arm.id)
     order = [arm.id for arm in suite.arm]
     return [_metric(one, cells, contestants, order, panels) for one in suite.metric]
 
@@ -217,7 +223,8 @@ def _metric(
         "columns": columns,
         "scored": any(cell.score is not None for cell in by_place.values()),
         "rows": rows,
-        "crowded": len(arms) > most_drawn(len(columns)),
+        "crowded": bool(drawn) and len(arms) > most_drawn(len(columns)),
+        "averaged_arms": not drawn and bool(dots),
         "picture": base64.b64encode(picture(drawn, looks, dots)).decode() if drawable else "",
     }
 

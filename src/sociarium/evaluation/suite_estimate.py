@@ -8,6 +8,7 @@ from sociarium.arena.call_estimate import RoleUse, estimate_calls
 from sociarium.evaluation.series_units import match_terms
 from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit
 from sociarium.language.models.config import Models
+from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
 
 SAMPLE = 6  # steps, or rounds of turns, that are played of an arm
@@ -35,13 +36,13 @@ class SuiteEstimate:
 def estimate_suite(
     run: SuiteRun, models: Models, on_progress: OnProgress = silent
 ) -> SuiteEstimate:
-    """Plays some steps of one episode of each arm and contestant with models that only count."""
+    """Plays some steps of one episode of each arm and set of models, which then only count."""
     done = run.done()
     left = {unit.episode: unit for unit in run.units if unit.key not in done}
-    asked = [unit for unit in left.values() if _chairs(unit)]
-    by_place: dict[tuple[str, str], list[SuiteUnit]] = {}
+    asked = [unit for unit in left.values() if _models(unit)]
+    by_place: dict[tuple[str, frozenset[Seat]], list[SuiteUnit]] = {}
     for unit in asked:
-        by_place.setdefault((unit.arm.id, unit.model), []).append(unit)
+        by_place.setdefault((unit.arm.id, frozenset(_models(unit))), []).append(unit)
     total = SuiteEstimate(len(left), len(asked))
     for number, units in enumerate(by_place.values()):
         on_progress(number, len(by_place))
@@ -49,8 +50,8 @@ def estimate_suite(
     return total
 
 
-def _chairs(unit: SuiteUnit) -> int:
-    return sum(chair.kind == "llm" for chair in unit.chairs)
+def _models(unit: SuiteUnit) -> list[Seat]:
+    return [chair for chair in unit.chairs if chair.kind == "llm"]
 
 
 def _more(
@@ -66,7 +67,7 @@ def _more(
     began = time.perf_counter()
     found = estimate_calls(env, seats, terms, models, sample=SAMPLE, params=params)
     took = (time.perf_counter() - began) * found.steps / max(found.sampled, 1)
-    times = told.trials * sum(map(_chairs, units)) / _chairs(first)
+    times = told.trials * sum(len(_models(unit)) for unit in units) / len(_models(first))
     roles = dict(total.roles)
     for role, used in found.roles.items():
         roles[role] = roles.get(role, RoleUse()).plus(used.times(times))

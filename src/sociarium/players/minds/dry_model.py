@@ -8,7 +8,7 @@ from typing import Any
 from sociarium.core.decision import Decision
 from sociarium.core.menu import refusal
 from sociarium.core.percept import Percept
-from sociarium.language.menus import MenuItem
+from sociarium.language.menus import Menu, MenuItem
 from sociarium.language.models.output import LONGEST_SAY, LONGEST_THOUGHT
 from sociarium.language.models.requests import EMBED, Completion, Request, Usage
 from sociarium.language.tokens import count_tokens
@@ -27,18 +27,24 @@ class DryModel:
         if request.menu is None:
             told = json.dumps(_usual(request.form or {}, drawn), indent=1)
             return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
-        choices = list(enumerate(request.menu.items, 1))
-        choices = [one for one in choices if _possible(one[1], request.percept)] or choices
-        simple = [(number, item) for number, item in choices if not item.needs] or choices
-        number, item = drawn.choice(simple)
+        item, more = self.chosen(request, request.menu, drawn)
+        number = 1 + next(n for n, one in enumerate(request.menu.items) if one is item)
         fields = request.form["properties"] if request.form is not None else {}
         thoughts = request.thoughts(request.form)
         answer: dict[str, object] = {name: _usual(fields[name], drawn) for name in thoughts}
         answer["choice"] = item.id if request.mode == "legal_schema" else number
+        answer |= more
         if request.form is not None and "say" in request.form["required"]:
             answer["say"] = _text(LONGEST_SAY)
         told = json.dumps(answer, indent=1)
         return Completion(told, Usage(request.prompt_tokens, count_tokens(told)), model="dry")
+
+    def chosen(
+        self, request: Request, menu: Menu, drawn: random.Random
+    ) -> tuple[MenuItem, Mapping[str, Any]]:
+        """A choice by lot among what is possible, and what the answer says beside it."""
+        items = [one for one in menu.items if _possible(one, request.percept)] or menu.items
+        return drawn.choice([one for one in items if not one.needs] or items), {}
 
 
 def _possible(item: MenuItem, percept: Percept | None) -> bool:

@@ -19,7 +19,7 @@ from sociarium.core.percept_builder import PlaneNames, SeatsTold, default_names
 from sociarium.core.specs import BYTE, PlaneSpec
 from sociarium.players.planning.map_memory import NEVER, MapMemory, MapTracker
 from sociarium.players.planning.skill import Ask, Skill
-from sociarium.players.planning.skill_set import SkillSet
+from sociarium.players.planning.skill_set import SkillSet, skills_of
 from sociarium.players.planning.skills import Deed, Walker
 from sociarium.players.planning.things import ANY, Things
 
@@ -56,7 +56,7 @@ class SkillOffers:
         self.names = tuple(names) or default_names(env.players)
         self._shape, self._things = setting.shape, setting.things
         conditional = any(skill.conditional for skill in skill_set.skills)
-        self._sensible = jax.jit(skill_set.sensible) if conditional else None
+        self._sensible = skill_set.sensible_program if conditional else None
         social = env.view_spec.social
         self._seats_told = SeatsTold(() if social is None else social.ties, env.players)
         self._physical = len(env.world.actions if isinstance(env, Society) else env.actions)
@@ -167,7 +167,7 @@ class SkillOffers:
 
 def every_skill(env: Environment[Any, Any], names: Sequence[str] = ()) -> tuple[SkillOffer, ...]:
     """All skills of a world, for menus of every well-formed command."""
-    return SkillOffers(SkillSet(env), names).everything()
+    return SkillOffers(skills_of(env), names).everything()
 
 
 def things_lying(things: Things, memory: MapMemory) -> set[str]:

@@ -1,6 +1,8 @@
 """Everything one can be told to do in a world, and how an order is followed step by step."""
 
 import importlib
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import Any
 
 import jax
@@ -195,6 +197,11 @@ class SkillSet:
                 found[skill.name] = jnp.stack([want.valid & ~want.hopeless for want in wants])
         return found
 
+    @cached_property
+    def sensible_program(self) -> Callable[..., dict[str, Bool[Array, " things"]]]:
+        """The same, compiled."""
+        return jax.jit(self.sensible)
+
     def _number(self, name: str) -> int:
         names = tuple(skill.name for skill in self.skills)
         if name not in names:
@@ -250,3 +257,9 @@ def _whole(name: str, what: str, given: Any, many: int = 1) -> tuple[int, ...]:
         wants = "a whole number" if many == 1 else "a row and a column, two whole numbers"
         raise BadArgument(f"{what} of {name} must be {wants}; given {given!r}")
     return tuple(int(n) for n in numbers)
+
+
+@lru_cache(maxsize=32)
+def skills_of(env: Environment[Any, Any]) -> SkillSet:
+    """The skills of a world; equal worlds share them, and their programs."""
+    return SkillSet(env)

@@ -15,7 +15,7 @@ from sociarium.envs.frontier.task import UNLIMITED
 from sociarium.language.menus import Vocabulary
 from sociarium.language.spoken import spoken
 from sociarium.players.planning.offers import SkillOffers
-from sociarium.players.planning.skill_set import SkillSet, own_skills
+from sociarium.players.planning.skill_set import own_skills, skills_of
 from sociarium.players.planning.skills import Walker
 from sociarium.players.planning.surroundings import SurroundingsReader
 
@@ -74,7 +74,7 @@ class GoodsTable:
 def plan_vocabulary(env: Environment[Any, Any]) -> Vocabulary:
     """The plans of a world: its own skills, and its actions where no skill does them."""
     world = env.world if isinstance(env, Society) else env
-    skill_set = SkillSet(env)
+    skill_set = skills_of(env)
     own = {skill.name for skill in own_skills(world)}
     taking = ("collect",) if skill_set.setting.strange else ()
     skills = [s for s in skill_set.skills if s.name in {*own, *taking, *ANYWHERE_TOO}]
