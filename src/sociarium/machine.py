@@ -1,12 +1,15 @@
 """What JAX may use of this machine: how many devices, and a cache of what was compiled."""
 
+import ctypes
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
 from sociarium.core.errors import BadArgument
 
+DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 QUICK = "0"  # seconds: small programs are kept too, a first film needs dozens of them
 _configured: tuple[int, str | Path | bool] | None = None
 
@@ -53,6 +56,14 @@ def keep_loaded() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def die_with(parent: int) -> None:
+    """Ends this process at once when the one that started it ends, however it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before this was said
+        os._exit(1)
 
 
 def _cores() -> int:

@@ -49,6 +49,7 @@ GROUPS = {
     },
     "Train": {
         "train": Command("Train", "PPO (IPPO, MAPPO, recurrent), Rainbow, VDN; checkpoints"),
+        "launch": Command("Launch", "training by several processes, on one machine or many hosts"),
         "sweep": Command("Sweep", "a grid of hyperparameters"),
         "reproduce": Command("Reproduce", "published experiments again, with learning curves"),
     },
@@ -143,6 +144,8 @@ ELSEWHERE = {  # what people look for, and what it is called here
     "fines": "deterrence",
     "evolution": "replicator",
     "evolve": "replicator",
+    "distributed": "launch",
+    "torchrun": "launch",
 }
 
 if __name__ == "__main__":

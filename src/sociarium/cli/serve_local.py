@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,9 +44,9 @@ class ServeLocal:
         )
         stopping: list[int] = []
         with asked_to_stop(stopping.append):
-            while not stopping:
+            while server and not stopping:
                 time.sleep(0.2)
-        del server
+        os._exit(0)  # to let go of the server would wait for calls in flight
 
 
 def installed_weights() -> Path:

@@ -16,6 +16,7 @@ from rich.table import Table
 from sociarium import catalogue
 from sociarium.arena.rollout import rollout
 from sociarium.cli import watch
+from sociarium.core import processes
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import MANIFEST
 from sociarium.learning import checkpoints, preferences, presets
@@ -95,6 +96,8 @@ class Train:
         speed = trained(
             plan, folder, resume=resume, checkpoint_every=self.checkpoint_every, keep=self.keep
         )
+        if not processes.leads():
+            return
         seats = seats_of_run(plan, folder)
         if self.gif:
             _film(plan, folder, seats)
@@ -198,7 +201,7 @@ def trained(
     speed: float | None = None
     try:
         what = what or f"{plan.algorithm} in {plan.world}, {plan.preference}"
-        with training_progress(what) as bar:
+        with training_progress(what, show=processes.leads()) as bar:
 
             def on_progress(now: TrainingProgress) -> None:
                 nonlocal speed

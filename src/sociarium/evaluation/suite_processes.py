@@ -4,11 +4,9 @@ The results are what one process would give. Only the first process writes resul
 write the folders of their own matches, and die with it.
 """
 
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ from typing import Any
 from sociarium.evaluation.suite_run import Apart, RunPlan, SuiteRun, SuiteUnit, UnitResult
 from sociarium.language.models.config import find_models
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
-from sociarium.machine import configure
+from sociarium.machine import configure, die_with
 
 MATCHES = 15  # that a process plays before its results are written down
-DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 _worker: dict[str, Any] = {}
 
 
@@ -52,10 +49,7 @@ def parts_of(table: list[SuiteUnit]) -> list[list[SuiteUnit]]:
 
 
 def _begin(plan: str, out: Path, models: Path | None, parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before this was said
-        os._exit(1)
+    die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process stops the others
     configure(devices=1)
     told = RunPlan.model_validate_json(plan)

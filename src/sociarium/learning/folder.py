@@ -151,6 +151,28 @@ class RunFolder:
         replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
+class ReadFolder(RunFolder):
+    """The folder of a run of several processes, for those that leave the writing to the first."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path, tensorboard=False)
+
+    def own(self) -> None:
+        """The first process does."""
+
+    def begin(self, config: Any, seeds: Sequence[int]) -> None:
+        """The first process does."""
+
+    def resume(self, step: int, config: Any = None) -> None:
+        """The first process does."""
+
+    def update(self, **facts: Any) -> None:
+        """The first process does."""
+
+    def report(self, step: int, figures: Mapping[str, Any]) -> None:
+        """The first process does."""
+
+
 class Tensorboard:
     """Event files for TensorBoard; with `after`, all that was drawn beyond that step is hidden.
 

@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
+from sociarium.core import processes
 from sociarium.core.devices import Device
 from sociarium.core.errors import BadArgument
 
@@ -66,9 +67,17 @@ class LearnerBatch:
 
         def put(x: Array, spec: PartitionSpec) -> Array:
             # Updates give back empty arrays whole, and other places mean another compilation.
-            return jax.device_put(x, NamedSharding(self.mesh, spec if x.size else WHOLE))
+            place = NamedSharding(self.mesh, spec if x.size else WHOLE)
+            if processes.alone() or not jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+                return jax.device_put(x, place)
+            words = jax.device_put(jax.random.key_data(x), place)  # keys cannot go elsewhere
+            return jax.random.wrap_key_data(words, impl=jax.random.key_impl(x))
 
         return jax.tree.map(put, learners, self.specs(learners))
+
+    def whole(self, learners: Any) -> Any:
+        """The same learners with all of every array in every process, so that one can save them."""
+        return learners if processes.alone() else _whole(self.mesh)(learners)
 
     def update(self, learners: Any) -> tuple[Any, Any]:
         """Every member plays and learns once."""
@@ -94,6 +103,11 @@ class LearnerBatch:
 @lru_cache(maxsize=16)
 def _begin(trainer: Trainer) -> Callable[..., Any]:
     return jax.jit(partial(_in_turn, trainer.begin))
+
+
+@lru_cache(maxsize=16)
+def _whole(mesh: Mesh) -> Callable[..., Any]:
+    return jax.jit(lambda learners: learners, out_shardings=NamedSharding(mesh, WHOLE))
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from sociarium import catalogue
-from sociarium.core import random
+from sociarium.core import processes, random
 from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
@@ -22,7 +22,7 @@ from sociarium.core.facets import Cooperation, find_facet
 from sociarium.core.manifest import read_manifest
 from sociarium.core.stopping import asked_to_stop
 from sociarium.learning import checkpoints, preferences, presets
-from sociarium.learning.folder import RunFolder
+from sociarium.learning.folder import ReadFolder, RunFolder
 from sociarium.learning.learner_batch import LearnerBatch, Trainer
 from sociarium.learning.partners import Partners
 from sociarium.learning.population import parse_pool
@@ -108,8 +108,7 @@ class Training:
                 "beside partners that are drawn learners sit anywhere, so all want the same: give "
                 f"one preference; given {self.plan.preference!r}"
             )
-        chosen = tuple(jax.local_devices() if devices is None else devices)
-        chosen = chosen[: _dividing(config.lanes, len(chosen))]
+        chosen = _dividing(config.lanes, jax.devices() if devices is None else devices)
         keys = [random.key(seed) for seed in plan.seeds]
         settings = tuple(sorted(plan.settings.items()))
         partners = Partners(roster.parse(plan.others), parse_pool(plan.partners), plan.learners)
@@ -175,8 +174,10 @@ class Training:
         return figures(*self.window, has_rate=cooperation is not None and cooperation.has_rate)
 
     def save(self, folder: Path, keep: int) -> None:
-        """A checkpoint from which training goes on bit for bit."""
-        tree = (self.learners, self.window)
+        """A checkpoint from which training goes on bit for bit, with any number of processes."""
+        tree = (self.learner_batch.whole(self.learners), self.window)
+        if not processes.leads():
+            return
         about = {"updates": self.done, "network_version": stored.NETWORK_VERSION}
         checkpoints.save(folder, self.step, tree, about, keep)
 
@@ -187,7 +188,8 @@ class Training:
             return False
         if other := stored.another_version(checkpoints.about(place)):
             raise CannotRead(f"{place} was {other}")
-        learners, self.window = checkpoints.load(place, (self.learners, self.window))
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self.learners)
+        learners, self.window = checkpoints.load(place, (shapes, self.window))
         self.learners = self.learner_batch.placed(learners)
         self.done = checkpoints.about(place)["updates"]
         return True
@@ -204,11 +206,12 @@ class Training:
 
     def export(self, folder: Path) -> None:
         """Leaves each seed's policy for others to play with."""
-        self._save_policies(folder / WEIGHTS)
+        if processes.leads():
+            self._save_policies(folder / WEIGHTS)
 
     def snapshot(self, folder: Path) -> None:
         """Keeps each seed's policy as it is now, if this is one of the moments for it."""
-        if self.snapshot_due:
+        if self.snapshot_due and processes.leads():
             self._save_policies(snapshot_folder(folder, self.step))
 
     def _save_policies(self, folder: Path) -> None:
@@ -265,7 +268,7 @@ def train_into(
     """
     started = saved = begun = time.monotonic()
     training = Training(plan, env, devices)
-    with RunFolder(folder, tensorboard) as run:
+    with RunFolder(folder, tensorboard) if processes.leads() else ReadFolder(folder) as run:
         if resume:
             run.expect(training.config)
             run.own()
@@ -295,13 +298,15 @@ def train_into(
                 played = (training.done - first - 1) * training.each_update * len(plan.seeds)
                 pace = played / (now - begun) if played else 0.0
                 on_progress(TrainingProgress(training.step, plan.steps, pace, row))
-                over, enough = training.done == training.updates, asked or now - started > seconds
-                if over or enough or now - saved > checkpoint_every:
+                over = training.done == training.updates
+                facts = (bool(asked), now - started > seconds, now - saved > checkpoint_every)
+                stopped, enough, aged = processes.any_says(facts)
+                if over or stopped or enough or aged:
                     training.save(run.checkpoints, keep)
                     training.export(run.path)
                     run.update()
                     saved = time.monotonic()
-                if asked and not over:
+                if stopped and not over:
                     raise KeyboardInterrupt
                 if enough and not over:
                     return False
@@ -352,6 +357,12 @@ def _nothing(learner_batch: LearnerBatch, learners: Any) -> Any:
     return (*empty, np.zeros(()))
 
 
-def _dividing(lanes: int, devices: int) -> int:
-    """As many devices as share the lanes evenly."""
-    return next(n for n in range(min(devices, lanes), 0, -1) if lanes % n == 0)
+def _dividing(lanes: int, devices: Sequence[Device]) -> tuple[Device, ...]:
+    """As many of the devices as share the lanes evenly; of several processes all must take part."""
+    many = next(n for n in range(min(len(devices), lanes), 0, -1) if lanes % n == 0)
+    if not processes.alone() and many < len(devices):
+        raise BadArgument(
+            f"{jax.process_count()} processes have {len(devices)} devices, which cannot share "
+            f"{lanes} lanes evenly; give a multiple, as in --set lanes={lanes * len(devices)}"
+        )
+    return tuple(devices[:many])
