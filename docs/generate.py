@@ -81,7 +81,7 @@ MOMENTS = {
     "exploration": 90,
 }
 # Pages with tables made from stored data.
-MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md")
+MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md", "scale.md")
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
@@ -502,6 +502,8 @@ def filled(text: str) -> str:
         "adasociety_llm": plans_by_fakes,
         "mindagent": crews_by_fakes,
         "proagent": partners_by_fakes,
+        "proagent_learned": beside_a_learned_cook,
+        "archetypes": shared_answers,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -704,10 +706,38 @@ def partners_by_fakes() -> list[str]:
     return _levels("proagent", ("return", "refused", "calls", "tokens_a_soup"), columns)
 
 
-def _levels(suite: str, metrics: Iterable[str], columns: Mapping[str, str]) -> list[str]:
+def beside_a_learned_cook() -> list[str]:
+    """The same beside a best response that learned, under the same seeds."""
+    columns = {
+        "random?legal=1": "random play",
+        "script:cook": "another cook",
+        "policy:runs/proagent_learned/cramped_room-best_response": "learned best response",
+    }
+    columns |= {f"fake?level={x}": f"fake, {x}" for x in ("random", "greedy", "best")}
+    suite, folder = "examples/suites/proagent_learned.toml", "proagent_learned"
+    report = json.loads((DOCS / "results" / folder / "report.json").read_text())
+    return [
+        *_levels(folder, ("return", "tokens_a_soup"), columns, suite),
+        "",
+        "| hypothesis | paired difference | p, after Holm | verdict |",
+        "|---|---|---|---|",
+        *(
+            f"| {one['says']} | {Estimate(**one['effect'])} | {one['adjusted']:.2g} | "
+            f"{one['verdict']} |"
+            for one in report["hypotheses"]
+        ),
+    ]
+
+
+COMPARED_WHEN_SHARED = ("differing", "points", "less_everybody")
+
+
+def _levels(
+    folder: str, metrics: Iterable[str], columns: Mapping[str, str], suite: str = ""
+) -> list[str]:
     """Some metrics by arm and contestant, and every paired difference of the first."""
-    report = json.loads((DOCS / "results" / suite / "report.json").read_text())
-    told = {one.id: one.told for one in read_suite(suite).metric}
+    report = json.loads((DOCS / "results" / folder / "report.json").read_text())
+    told = {one.id: one.told for one in read_suite(suite or folder).metric}
     arms = list(dict.fromkeys(cell["arm"] for cell in report["cells"]))
     lines = [
         f"| arm | measure | {' | '.join(columns.values())} |",
@@ -734,6 +764,44 @@ def _levels(suite: str, metrics: Iterable[str], columns: Mapping[str, str]) -> l
         "",
         f"n = {', '.join(map(str, seeds))} seeds, means with 95% bootstrap intervals. Verdicts: "
         f"{_verdicts(report)}.",
+    ]
+
+
+def shared_answers() -> list[str]:
+    """What equal seats that share answers save and change."""
+    found = json.loads((DOCS / "results" / "archetypes.json").read_text())
+    lines = [
+        "| fake | who is asked | calls a step | decisions that differ | points a player | "
+        "less everybody asked |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in found["error"]["rows"]:
+        told = [Estimate(**row[name]) if name in row else "" for name in COMPARED_WHEN_SHARED]
+        calls = f"{row['calls']:,.1f}"
+        lines.append(
+            f"| {row['level']} | {row['situation']} | {' | '.join(map(str, [calls, *told]))} |"
+        )
+    few, many = found["error"], found["scale"]
+    lines += [
+        "",
+        f"`{few['world']}`, {few['seats']} seats, {few['steps']} steps, n = {few['seeds']} seeds, "
+        "means with 95% bootstrap intervals; decisions that differ are counted in the states of "
+        "the matches in which everybody was asked.",
+        "",
+        f"| {many['seats']:,} seats | calls a step | seconds a step | failures |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['situation']} | {row['calls']:,.1f} | {row['seconds_a_step']:.1f} | "
+        f"{row['failures']} |"
+        for row in many["rows"]
+    ]
+    return [
+        *lines,
+        "",
+        f"`{many['world']}`, {many['steps']} steps, against an endpoint on the same machine that "
+        f"answers after {many['answer_seconds']} s, {many['slots']} calls at a time; compiling "
+        f"included; at most {many['peak_bytes'] / 1e9:.1f} GB of memory.",
     ]
 
 
