@@ -64,6 +64,7 @@ from sociarium.players.roster import Seat
 log = logging.getLogger(__name__)
 
 MOST_WRITTEN = 1 << 22  # bytes of texts in one match
+MOST_WARNINGS = 20  # about seats and kinds of failure
 MOST_ROWS = 150_000  # of questions, skills and patches in one match
 
 
@@ -280,6 +281,15 @@ class EpisodePlay:
             first=not one.decisions,
         )
 
+    def groups(self, mind: SeatedHost, seats: Sequence[int]) -> list[tuple[int, ...]]:
+        """The seats of a mind by whose answer counts for whom."""
+        if not mind.shares:
+            return [(seat,) for seat in seats]
+        self.settle()
+        seen, slots = self._look(), [self.runner.hosts[seat] for seat in seats]
+        view, legal = jax.tree.map(lambda x: x[slots], (seen.view, seen.legal))
+        return mind.groups(seats, view, legal)
+
     def _law(self) -> tuple[str, ...]:
         """What binds players now, worked out once for all of them."""
         if self._told[0] is not self.now:
@@ -290,7 +300,8 @@ class EpisodePlay:
         """The seats that can be asked, and those that may do anything but stay."""
         legal = self._look().legal
         able = {seat for seat, slot in self.runner.hosts.items() if legal[slot, 1:].any()}
-        thinking = {seat for mind in self.minds if mind.question for seat in mind.question.seats}
+        asked = [mind.question for mind in self.minds if mind.question]
+        thinking = {seat for question in asked for seat in question.waiting}
         free = {
             seat
             for seat, one in self.hosts.items()
@@ -348,6 +359,18 @@ class EpisodePlay:
             row["stripped"] = decision.say.removed
         self.decisions.append(row | ({"trace": trace} if trace is not None else {}))
 
+    def share(self, group: Sequence[int], decision: Decision | None) -> None:
+        """All others of a group do what the first of them was told to do; they write nothing."""
+        first, *others = group
+        for seat in others:
+            one = self.hosts[seat]
+            failed = decision is None
+            if not failed:
+                one.action = self.hosts[first].action
+                failed = not self._look().legal[self.runner.hosts[seat], one.action]
+            if failed:
+                one.action = self._fallback(seat)
+
     def _told_choice(self, seat: int, decision: Decision | None, failure: str) -> Choice:
         """What others are told who decide later in this step."""
         if decision is not None and decision.skill is not None and not failure:
@@ -356,8 +379,12 @@ class EpisodePlay:
 
     def _failed(self, seat: int, failure: str, why: str) -> None:
         self.hosts[seat].failures[failure] += 1
-        if (seat, failure) not in self._warned:
-            self._warned.add((seat, failure))
+        if (seat, failure) in self._warned or len(self._warned) > MOST_WARNINGS:
+            return
+        self._warned.add((seat, failure))
+        if len(self._warned) > MOST_WARNINGS:
+            log.warning("more seats fail; decisions.jsonl and the failures of the match name them")
+        else:
             log.warning(
                 "%s (seat %d): %s at step %d: %s; it falls back on %r",
                 self.names[seat],
@@ -430,7 +457,7 @@ class EpisodePlay:
         self._texts += 1
         heard = self.builder.heard(patch.step, patch.seat, patch.to, text)
         for seat, one in self.hosts.items():
-            if seat != patch.seat and patch.to in (TO_ALL, seat):
+            if seat != patch.seat and patch.to in (TO_ALL, seat) and not one.mind.shares:
                 one.messages.append(heard)
                 self._interrupt(seat)
 
@@ -466,6 +493,8 @@ class EpisodePlay:
         for seat, one in self.hosts.items():
             slot = self.runner.hosts[seat]
             one.score += float(kept.transition.reward[seat])
+            if one.mind.shares:  # and hears of nothing
+                continue
             cell, heading = int(seen.cell[slot]), int(seen.heading[slot])
             here = bool(present[seat])
             noticed = self.builder.visible(rows, seat, cell, heading, here)

@@ -1,21 +1,24 @@
 """Seats that host players decide for: who sits there, how it is asked, and what it answers."""
 
 import asyncio
+import itertools
 import json
 import math
 import time
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from sociarium.arena.seating import Chair
 from sociarium.core.actions import STAY
 from sociarium.core.decision import BadAnswer, Reply, as_reply
-from sociarium.core.environment import Environment
+from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument, MatchAborted
 from sociarium.core.events import Row
 from sociarium.core.percept import Heard, Percept
@@ -25,6 +28,7 @@ from sociarium.players.roster import Seat, kinds
 
 DEADLINE = 30.0  # seconds
 FALLBACKS = ("stay", "random", "again")
+MOST_SEATS_TOLD = 64  # of one mind, by number
 MOST_MEMORY = 1 << 20  # bytes of a snapshot
 LATE = "no answer before the deadline"
 MINDS = "minds"  # the folder of what host players write down
@@ -36,14 +40,20 @@ class Question:
     """Something that was asked before a step and is being thought about."""
 
     percepts: tuple[Percept, ...]
+    groups: tuple[tuple[int, ...], ...]  # for whom each answer counts, the one asked first
     step: int
     since: float
     task: asyncio.Task[Reply]
 
     @property
     def seats(self) -> tuple[int, ...]:
-        """The seats it is about."""
+        """The seats whose percepts were shown."""
         return tuple(percept.seat for percept in self.percepts)
+
+    @property
+    def waiting(self) -> Iterator[int]:
+        """All seats for which the answers count."""
+        return itertools.chain(*self.groups)
 
 
 @dataclass(eq=False)
@@ -69,14 +79,31 @@ class SeatedHost:
         return getattr(self.player, "polled", False)
 
     @property
-    def key(self) -> str:
-        """What its snapshots are filed under: its seats."""
-        return ",".join(map(str, self.seats))
+    def shares(self) -> bool:
+        """Whether its seats share answers, as archetypes do."""
+        return hasattr(self.player, "groups")
 
-    def ask(self, percepts: Sequence[Percept], step: int) -> None:
-        """Begins to think about these percepts."""
+    @property
+    def key(self) -> str:
+        """What its snapshots are filed under: its seats; of many the first and a checksum."""
+        told = ",".join(map(str, self.seats))
+        if len(self.seats) <= MOST_SEATS_TOLD:
+            return told
+        return f"{self.seats[0]}..{zlib.crc32(told.encode()):08x}"
+
+    def groups(
+        self, seats: Sequence[int], view: View, legal: Bool[np.ndarray, "seats actions"]
+    ) -> list[tuple[int, ...]]:
+        """The seats by whose answer counts for whom: each by itself, unless they share answers."""
+        player: Any = self.player
+        return player.groups(seats, view, legal) if self.shares else [(seat,) for seat in seats]
+
+    def ask(
+        self, percepts: Sequence[Percept], groups: Sequence[tuple[int, ...]], step: int
+    ) -> None:
+        """Begins to think about these percepts, each of which stands for a group of seats."""
         answer = asyncio.ensure_future(_asked(self.player, percepts, self.deadline))
-        self.question = Question(tuple(percepts), step, time.monotonic(), answer)
+        self.question = Question(tuple(percepts), tuple(groups), step, time.monotonic(), answer)
 
     def poll(self, percepts: Sequence[Percept]) -> Any:
         """The newest input of a polled player, or None."""
@@ -147,8 +174,8 @@ def host_seats(
     """The seats of host players among these chairs; those that are `given` sit there instead.
 
     One host player on several chairs is one mind, and so are seat strings that name the same
-    `crew`. A function or a simple object on several chairs is asked for each of them. A host seat
-    of an earlier trial that is given keeps its mind.
+    `crew`, or are equal and share answers (`archetypes`). A function or a simple object on several
+    chairs is asked for each of them. A host seat of an earlier trial that is given keeps its mind.
     """
     minds: dict[Any, list[int]] = {}
     stays: dict[int, HostSeat] = {}
@@ -159,8 +186,7 @@ def host_seats(
             stays[seat] = HostSeat(who.mind, who.fallback)
         elif isinstance(who, Seat):
             if who.outside:
-                named = dict(who.options).get("crew", "")
-                minds.setdefault((who.kind, who.ref, named) if named else seat, []).append(seat)
+                minds.setdefault(_mind_of(who) or seat, []).append(seat)
         elif is_host_player(who):
             whole = isinstance(who, HostPlayer) and not isinstance(who, Absent)
             minds.setdefault(id(who) if whole else seat, []).append(seat)
@@ -169,6 +195,14 @@ def host_seats(
         who = given.get(seats[0], chairs[seats[0]])
         found |= host_seat(env, who, tuple(seats), deadline)
     return dict(sorted({**found, **stays}.items()))
+
+
+def _mind_of(who: Seat) -> Any:
+    """What seats of one mind have in common; nothing where each has a mind of its own."""
+    options = dict(who.options)
+    if "archetypes" in options:
+        return who
+    return (who.kind, who.ref, options["crew"]) if "crew" in options else None
 
 
 def host_seat(

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt8, UInt32
+from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from sociarium.arena.packing import Packing
 from sociarium.arena.seat_policies import Seating
@@ -205,7 +205,7 @@ class Programs:
         then = RunnerState(now.clock + 1, after, skills)
         return then, record, self._look(then, hosts)
 
-    def _step_packed(self, *arguments: Any) -> tuple[RunnerState, UInt8[Array, " bytes"]]:
+    def _step_packed(self, *arguments: Any) -> tuple[RunnerState, Any]:
         """As `_step`, with all but the state packed."""
         then, record, seen = self._step(*arguments)
         return then, self.packing.pack((record, seen))

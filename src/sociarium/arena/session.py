@@ -206,11 +206,13 @@ class Session(EpisodePlay):
 
     def _ask(self, seats: Sequence[int]) -> None:
         """Asks the minds in these seats, each once, unless they are still thinking."""
+        free = set(seats)
         for mind in self.minds:
-            asked = [seat for seat in mind.seats if seat in seats]
+            asked = [seat for seat in mind.seats if seat in free]
             if not asked or mind.question is not None:
                 continue
-            mind.ask([self.percept(seat) for seat in asked], self.step)
+            groups = self.groups(mind, asked)
+            mind.ask([self.percept(first) for first, *_ in groups], groups, self.step)
             for seat in asked:
                 self.hosts[seat].events, self.hosts[seat].messages = [], []
 
@@ -226,7 +228,7 @@ class Session(EpisodePlay):
     def _commit(self) -> None:
         """What has been answered becomes actions, skills and writes, in seat order."""
         now = time.monotonic()
-        landed: list[tuple[Percept, Question, Any]] = []
+        landed: list[tuple[Percept, tuple[int, ...], Question, Any]] = []
         for mind in self.minds:
             question = mind.question
             late = question is not None and now - question.since >= mind.deadline
@@ -239,15 +241,17 @@ class Session(EpisodePlay):
                 raise Paused(reply.pause)
             mind.question = None
             self._time(mind, question, now - question.since, reply)
-            for percept in question.percepts:
-                landed.append((percept, question, (failure, why, reply)))
-        for percept, question, (failure, why, reply) in sorted(landed, key=lambda x: x[0].seat):
+            answers = zip(question.percepts, question.groups, strict=True)
+            landed += [(*each, question, (failure, why, reply)) for each in answers]
+        landed.sort(key=lambda each: each[0].seat)
+        for percept, group, question, (failure, why, reply) in landed:
             decision = None if reply is None else reply.decisions.get(percept.seat)
             if reply is not None and decision is None:
                 failure, why = reply.failure, reply.why
             first = percept.seat == question.seats[0]
             trace = reply.trace if reply is not None and first else None
             self.land(percept, question.step, decision, failure, why, trace)
+            self.share(group, decision)
 
     def _time(
         self, mind: SeatedHost, question: Question, seconds: float, reply: Reply | None

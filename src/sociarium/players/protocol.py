@@ -62,7 +62,9 @@ class HostPlayer(Protocol):
     says `polled = True` is never awaited: `poll(percepts)` is called at every step and gives the
     newest reply, or None where nothing was entered, which means to stay. `own_deadline` are seconds
     for which it is waited instead of those of the match. `missed(seats)`, if there is such a
-    method, is called when an answer came too late and did not count.
+    method, is called when an answer came too late and did not count. Whoever has a method
+    `groups(seats, view, legal)` shares answers: it gives the seats in groups, is asked with the
+    percept of the first of each, and what that one does all of them do.
     """
 
     async def open(self, seating: HostSeating) -> None:

@@ -32,6 +32,8 @@ from sociarium.language.models.runtime import (
 from sociarium.language.prompts import PromptWriter
 from sociarium.language.renderings import STYLES, Style
 from sociarium.language.tokens import TokenCounter, count_tokens, exact_counter
+from sociarium.players.archetypes import Archetypes
+from sociarium.players.minds.blackboard import BEFORE
 from sociarium.players.minds.embedding import EndpointEmbedder
 from sociarium.players.minds.memory_stream import (
     EMBEDDERS,
@@ -46,7 +48,7 @@ from sociarium.players.minds.templates import find_personality
 from sociarium.players.minds.thinking import ACT, Asker, Thinking
 from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.vocabulary import plan_vocabulary
-from sociarium.players.protocol import HostSeating
+from sociarium.players.protocol import HostPlayer, HostSeating
 
 T = TypeVar("T")
 MOST_COUNTED = 256  # texts whose tokens are remembered
@@ -360,13 +362,16 @@ def _among(known: Sequence[T], what: str, given: str) -> T:
 
 def make_llm(
     ref: str, env: Environment[Any, Any], seats: tuple[int, ...], **options: str
-) -> LlmPlayer:
+) -> HostPlayer:
     """The model that a seat string means: `llm:ALIAS?mind=cot&goal=cooperate&act=OTHER`.
 
-    Every role of its mind is an option, too: `llm:big?mind=generative&reflect=small`.
+    Every role of its mind is an option, too: `llm:big?mind=generative&reflect=small`. With
+    `archetypes=near` all equal seats share answers.
     """
     from sociarium.players.minds.fake_model import FakePlayer
 
+    if "archetypes" in options:
+        return _sharing(ref, env, options)
     mind = read_mind(options.get("mind", "zero_shot"))
     roles = {n: options.pop(n) for n in tuple(options) if n in (*mind.roles, EMBED)}
     own = {n: options.pop(n) for n in tuple(options) if "." in n}
@@ -388,6 +393,28 @@ def make_llm(
             f"{', '.join(map(str, seats))}"
         )
     return player
+
+
+def _sharing(ref: str, env: Environment[Any, Any], options: Mapping[str, str]) -> Archetypes:
+    """Equal seats that share answers, whose minds remember nothing."""
+    own = {name: told for name, told in options.items() if name != "archetypes"}
+    make = lambda seat: make_llm(ref, env, (seat,), **{**own, "skills": "no"})  # noqa: E731
+    refuse_memory(make(0))
+    return Archetypes(env, options["archetypes"], make)
+
+
+def refuse_memory(player: HostPlayer) -> None:
+    """Refuses minds whose answer is not one for all who are in a situation."""
+    assert isinstance(player, LlmPlayer)
+    looks_back = any(
+        read.endswith(BEFORE) for part in player.mind.parts for read in part.table.reads
+    )
+    if player.mind.remembers or player.mind.crew or looks_back:
+        why = "commands several seats" if player.mind.crew else "remembers what it saw"
+        raise BadArgument(
+            f"mind={player.mind.table.id} {why}, so that its answer is not one for all who are "
+            "in a situation; archetypes take minds without memory: mind=zero_shot or mind=cot"
+        )
 
 
 def _checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
