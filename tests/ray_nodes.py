@@ -53,6 +53,7 @@ class Nodes:
     def __exit__(self, *error):
         self.process.stdin.close()
         self.process.wait(60)
+        self.process.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def told(self):

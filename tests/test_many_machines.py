@@ -146,3 +146,18 @@ def test_a_sweep_that_loses_a_worker_a_machine_and_its_command_is_done_once(tmp_
     assert (there / "sweep.json").read_bytes() == (tmp_path / "here/sweep.json").read_bytes()
     for run in (tmp_path / "here").glob("*/metrics.jsonl"):
         assert run.read_bytes() == (there / run.parent.name / "metrics.jsonl").read_bytes()
+
+
+@needs_ray
+def test_calls_of_two_workers_keep_to_one_limit():
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.ray_calls"],
+        env=os.environ | QUIET,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    calls = json.loads(told.stdout)
+    assert len({worker for worker, _, _ in calls}) > 1
+    together = [sum(b <= at < e for _, b, e in calls) for _, at, _ in calls]
+    assert max(together) == 3

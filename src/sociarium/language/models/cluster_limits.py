@@ -44,29 +44,37 @@ class RateLimits:
 
     def __init__(self) -> None:
         self._limiters: dict[str, RateLimiter] = {}
-        self._waiting: dict[str, asyncio.Task[Any] | None] = {}
+        self._waiting: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, tuple[AsyncExitStack, asyncio.TimerHandle]] = {}
+        self._given_up: set[str] = set()  # before they began: messages may overtake each other
 
     async def take(self, turn: str, limits: Limits, tokens: int) -> None:
         """Waits for a turn, which lasts until it is given back, or until its call timed out."""
-        held, self._waiting[turn] = AsyncExitStack(), asyncio.current_task()
+        if self._is_given_up(turn):
+            return
+        held, loop = AsyncExitStack(), asyncio.get_running_loop()
+        entered = held.enter_async_context(self._limiter(limits).slot(tokens))
+        self._waiting[turn] = loop.create_task(entered)
         try:
-            await held.enter_async_context(self._limiter(limits).slot(tokens))
+            await self._waiting[turn]
         finally:
             del self._waiting[turn]
+        if self._is_given_up(turn):
+            await held.aclose()
+            return
         after = limits.timeout + SLACK
-        loop = asyncio.get_running_loop()
         over = loop.call_later(after, lambda: loop.create_task(self.give_back(turn)))
         self._held[turn] = held, over
 
     async def give_back(self, turn: str) -> None:
         """The call is over, or nobody waits for the turn any longer."""
-        if (waiting := self._waiting.get(turn)) is not None:
-            waiting.cancel()
-        elif turn in self._held:
+        if turn in self._held:
             held, over = self._held.pop(turn)
             over.cancel()
             await held.aclose()
+        elif turn not in self._waiting or not self._waiting[turn].cancel():
+            self._given_up.add(turn)
+            asyncio.get_running_loop().call_later(SLACK, self._given_up.discard, turn)
 
     async def went_well(self, limits: Limits) -> None:
         """A call was answered."""
@@ -75,6 +83,11 @@ class RateLimits:
     async def too_much(self, limits: Limits, retry_after: float | None) -> None:
         """The server refused a call because there are too many."""
         self._limiter(limits).too_much(retry_after)
+
+    def _is_given_up(self, turn: str) -> bool:
+        given_up = turn in self._given_up
+        self._given_up.discard(turn)
+        return given_up
 
     def _limiter(self, limits: Limits) -> RateLimiter:
         known = self._limiters.setdefault(limits.endpoint, RateLimiter(limits.max_in_flight))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sociarium.language.models.config import ModelConfig
 
@@ -19,6 +19,7 @@ MINUTE = 60.0  # seconds
 GROWS_AFTER = 20  # calls that went well
 
 
+@runtime_checkable
 class Limiter(Protocol):
     """What lets calls to one endpoint through."""
 
