@@ -90,10 +90,11 @@ class Sweep:
         plans = [self._plan(cell) for cell in cells]
         states = [_state(plan, folder) for plan, folder in zip(plans, folders, strict=True)]
         waiting = [cell for cell, state in enumerate(states) if state != "finished"]
+        over: dict[Path, dict[str, Any]] = {}
         if workers:
             missing = {check_folder(folders[cell]): plans[cell] for cell in waiting}
             for _ in train_on_ray(workers, missing, out.name):
-                _write(out / REPORT, self._report(grid, cells, folders))
+                _write(out / REPORT, self._report(grid, cells, folders, over))
             workers.close()
         else:
             for number, cell in enumerate(waiting, 1):
@@ -104,8 +105,8 @@ class Sweep:
                     what=f"{number} of {len(waiting)}, {folders[cell].name}",
                     again="the same command",
                 )
-                _write(out / REPORT, self._report(grid, cells, folders))
-        report = self._report(grid, cells, folders)
+                _write(out / REPORT, self._report(grid, cells, folders, over))
+        report = self._report(grid, cells, folders, over)
         _write(out / REPORT, report)
         if self.json:
             print(json.dumps(report))
@@ -132,15 +133,22 @@ class Sweep:
         ).plan()
 
     def _report(
-        self, grid: Mapping[str, Any], cells: Sequence[Mapping[str, str]], folders: Sequence[Path]
+        self,
+        grid: Mapping[str, Any],
+        cells: Sequence[Mapping[str, str]],
+        folders: Sequence[Path],
+        over: dict[Path, dict[str, Any]],
     ) -> dict[str, Any]:
-        """What every combination came to; those that have not begun say so."""
+        """What every combination came to; those that have not begun say so.
+
+        `over` remembers finished ones, which are read once.
+        """
         runs = []
         for cell, folder in zip(cells, folders, strict=True):
-            known = run_summary(folder) if (folder / METRICS).exists() else {}
-            kept = ("steps", "finished", "return", "cooperation")
-            row = {name: known.get(name) for name in kept}
-            runs.append({**cell, "folder": folder.name, **row, "finished": bool(row["finished"])})
+            row = over.get(folder) or _row(folder)
+            if row["finished"]:
+                over[folder] = row
+            runs.append({**cell, "folder": folder.name, **row})
         return {
             "algorithm": self.algorithm,
             "world": catalogue.full_name(self.world),
@@ -172,6 +180,13 @@ def _state(plan: Plan, folder: Path) -> str:
         return "not begun"
     RunFolder(folder).expect(config)
     return state_of(folder)
+
+
+def _row(folder: Path) -> dict[str, Any]:
+    """What a run came to so far."""
+    known = run_summary(folder) if (folder / METRICS).exists() else {}
+    row = {name: known.get(name) for name in ("steps", "finished", "return", "cooperation")}
+    return {**row, "finished": bool(row["finished"])}
 
 
 def _write(file: Path, report: Mapping[str, Any]) -> None:

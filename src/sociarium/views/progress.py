@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 OnProgress = Callable[[int, int], None]  # is told how much is done, and how much there is to do
-OnWork = Callable[[float, float, str], None]  # the same, with words for it
+OnWork = Callable[[float, int, str], None]  # the same, with words for it
 OFTEN = 0.2  # seconds between two looks of a bar in a notebook
 SECONDS = 10.0  # between two lines where there is no terminal
 
@@ -41,7 +41,7 @@ class WorkProgress:
 
     def _tell(self) -> None:
         words = f"{self._done:,} of {self._total:,} units, {self._there}"
-        self._show(min(self._done + self._shares, self._total), self._total, words)
+        self._show(min(self._done + self._shares, float(self._total)), self._total, words)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def progress(what: str, show: bool | None = None) -> Iterator[OnProgress]:
         yield from _in_page(what)
     else:
         with _in_terminal(what, console) as bar:
-            yield lambda done, total: bar(done, total, f"step {done} of {total}")
+            yield lambda done, total: bar(float(done), total, f"step {done} of {total}")
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def work_progress(what: str) -> Iterator[WorkProgress]:
     console = Console(stderr=True)
     if in_notebook():
         page = NotebookLine(f"{what}: waiting for workers")
-        yield WorkProgress(lambda done, total, words: page.bar(what, int(done), int(total), words))
+        yield WorkProgress(lambda done, total, words: page.bar(what, int(done), total, words))
         page.close(what)
     elif console.is_terminal:
         with _in_terminal(what, console) as bar:
@@ -105,7 +105,7 @@ def _in_terminal(what: str, console: Console) -> Iterator[OnWork]:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(what, total=None, stage="compiling")
 
-        def show(done: float, total: float, words: str) -> None:
+        def show(done: float, total: int, words: str) -> None:
             bar.update(task, completed=done, total=total, stage=words)
 
         yield show
@@ -115,7 +115,7 @@ def _lines(what: str) -> OnWork:
     """Plain lines, not too many of them, each with the time left."""
     began, told = time.monotonic(), 0.0
 
-    def show(done: float, total: float, words: str) -> None:
+    def show(done: float, total: int, words: str) -> None:
         nonlocal told
         now = time.monotonic()
         if now - told >= SECONDS or done == total:
