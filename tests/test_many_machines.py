@@ -5,10 +5,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from sociarium.cli.evaluate import Evaluate
+from tests.players import model_server
+from tests.players.model_server import KEY, Handler, failing
 from tests.ray_nodes import QUIET, Nodes
 
 TINY = """
@@ -103,11 +109,12 @@ def with_losses(words, folder, count, total):
 
 
 @needs_ray
-def test_ten_units_on_ray_are_those_of_one_process(tmp_path):
+def test_ten_units_on_ray_are_those_of_one_process(tmp_path, monkeypatch):
     (tmp_path / "tiny.toml").write_text(TINY)
-    words = ["evaluate", "tiny.toml", "--model", "script:grim", "--out"]
-    done(*words, "here", folder=tmp_path)
-    told = done(*words, "there", "--on", "ray", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Evaluate("tiny.toml", ("script:grim",), out=Path("here")).run()
+    words = ["evaluate", "tiny.toml", "--model", "script:grim", "--out", "there"]
+    told = done(*words, "--on", "ray", folder=tmp_path)
     assert len(set(keys(tmp_path / "there"))) == len(keys(tmp_path / "there")) == 10
     for name in ("report.json", "report.html"):
         one, two = ((tmp_path / folder / name).read_bytes() for folder in ("here", "there"))
@@ -149,6 +156,7 @@ def test_a_sweep_that_loses_a_worker_a_machine_and_its_command_is_done_once(tmp_
 
 
 @needs_ray
+@pytest.mark.slow
 def test_calls_of_two_workers_keep_to_one_limit():
     told = subprocess.run(
         [sys.executable, "-m", "tests.ray_calls"],
@@ -161,3 +169,38 @@ def test_calls_of_two_workers_keep_to_one_limit():
     assert len({worker for worker, _, _ in calls}) > 1
     together = [sum(b <= at < e for _, b, e in calls) for _, at, _ in calls]
     assert max(together) == 3
+
+
+class BusyHandler(Handler):
+    """Answers after a moment, and notes how many calls are in flight."""
+
+    def do_POST(self):  # noqa: N802
+        server = self.server
+        with server.lock:
+            server.keys.add(self.headers["Authorization"])
+            server.busy += 1
+            server.together.append(server.busy)
+        time.sleep(0.1)
+        with server.lock:
+            server.busy -= 1
+        super().do_POST()
+
+
+@needs_ray
+@pytest.mark.slow
+def test_a_model_is_asked_within_its_limit_and_its_key_is_written_nowhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_server, "Handler", BusyHandler)
+    monkeypatch.setenv("FAR_KEY", KEY)
+    (tmp_path / "tiny.toml").write_text(TINY.replace("{model} script:tit_for_tat", "{model}*2"))
+    with tempfile.TemporaryDirectory(prefix="ray-") as logs, failing() as (url, server):
+        monkeypatch.setenv("RAY_TMPDIR", logs)
+        server.lock, server.keys, server.busy, server.together = threading.Lock(), set(), 0, []
+        model = f'[models.far]\nbase_url = "{url}"\nmodel = "x"\nkey_env = "FAR_KEY"\n'
+        (tmp_path / "models.toml").write_text(f"{model}max_in_flight = 2\n")
+        words = ["evaluate", "tiny.toml", "--only", "matches", "--model", "far", "--out", "run"]
+        done(*words, "--on", "ray", folder=tmp_path)
+        written = [*Path(logs).rglob("*"), *tmp_path.rglob("*")]
+        files = [file for file in written if file.is_file() and not file.is_symlink()]
+        assert not [file for file in files if KEY.encode() in file.read_bytes()]
+    assert server.keys == {f"Bearer {KEY}"} and max(server.together) == 2
+    assert len(keys(tmp_path / "run")) == 5
