@@ -141,6 +141,13 @@ def test_without_the_extra_it_is_named(monkeypatch):
         parse_engine("ray:auto")
 
 
+def test_an_address_at_which_nobody_answers_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(cluster, "import_ray", lambda: None)
+    for address in ("127.0.0.1:1", "127.0.0.1:x"):
+        with pytest.raises(BadArgument, match=f"no Ray cluster at {address}"):
+            RayCluster(address).connect()
+
+
 def test_nothing_imports_ray_unless_it_is_asked_for():
     words = "import sys, sociarium, sociarium.cli.evaluate, sociarium.cli.sweep\n"
     words += "import sociarium.cli.crossplay, sociarium.cli.reproduce\nprint('ray' in sys.modules)"

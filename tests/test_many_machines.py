@@ -201,6 +201,7 @@ def test_a_model_is_asked_within_its_limit_and_its_key_is_written_nowhere(tmp_pa
         done(*words, "--on", "ray", folder=tmp_path)
         written = [*Path(logs).rglob("*"), *tmp_path.rglob("*")]
         files = [file for file in written if file.is_file() and not file.is_symlink()]
+        assert any(file.name.startswith("raylet") for file in files)
         assert not [file for file in files if KEY.encode() in file.read_bytes()]
     assert server.keys == {f"Bearer {KEY}"} and max(server.together) == 2
     assert len(keys(tmp_path / "run")) == 5

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import os
+import socket
 import threading
 import time
 from collections import deque
@@ -24,6 +25,7 @@ from sociarium.machine import configure, cores, machine_cache
 
 NAMESPACE = "sociarium"
 BEAT = 2.0  # seconds between two signs of life of a worker
+ANSWERS = 10.0  # seconds in which a cluster does, if there is one
 LATE = 5 * BEAT  # after which a worker is not counted as alive
 RELEASED = 60.0  # seconds that a part waits for a folder which a lost worker may still hold
 RETRIES = 10  # of a part whose worker was lost
@@ -70,6 +72,7 @@ class RayCluster:
         sent = {name: os.environ[name] for name in SENT if name in os.environ}
         here = {"num_cpus": cores(), "object_store_memory": OBJECTS, "include_dashboard": False}
         try:
+            self._check_address()
             ray.init(
                 address=self.address or "local",
                 namespace=NAMESPACE,
@@ -78,12 +81,18 @@ class RayCluster:
                 logging_level="error",
                 **({} if self.address else here),
             )
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             where = f"no Ray cluster at {self.address}" if self.address else "no Ray here"
             raise BadArgument(
-                f"{where}: {error}. Start one with `ray start --head`, or leave the address out"
+                f"{where} ({error}). Start one with `ray start --head`, or leave the address out"
             ) from error
         return RayWorkers(ray)
+
+    def _check_address(self) -> None:
+        """Somebody answers there; Ray itself would wait for minutes."""
+        host, _, port = self.address.rpartition(":")
+        if host:
+            socket.create_connection((host, int(port)), ANSWERS).close()
 
 
 def parse_engine(text: str) -> RayCluster | None:
@@ -115,15 +124,15 @@ class RayWorkers:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._pulse = self.on_this_machine(_Pulse)
+        self._pulse = self._on_this_machine(_Pulse)
 
-    def on_this_machine(self, kind: type, **options: Any) -> Any:
+    def _on_this_machine(self, kind: type) -> Any:
         """An actor beside the first process, which is lost only together with it."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         here = self._ray.get_runtime_context().get_node_id()
         place = strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-        actor = self._ray.remote(num_cpus=0, scheduling_strategy=place)(kind)
-        return actor.options(**options).remote()
+        actor = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(kind)
+        return actor.options(scheduling_strategy=place).remote()
 
     def close(self) -> None:
         """Leaves the cluster; one that was started for this command is stopped."""

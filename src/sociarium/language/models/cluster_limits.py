@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -124,8 +125,12 @@ class ClusterLimiter:
 
 def use_cluster_limits() -> None:
     """In this worker all calls wait for their turn among those of the whole cluster."""
+    use_limiters(lambda model: ClusterLimiter(_actor(), Limits.of(model)))
+
+
+@cache
+def _actor() -> Any:
+    """The actor of the cluster, made by whoever asks for it first."""
     kind = import_ray().remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(RateLimits)
-    actor = kind.options(
-        name=NAME, get_if_exists=True, lifetime="detached", max_concurrency=WAITING
-    ).remote()
-    use_limiters(lambda model: ClusterLimiter(actor, Limits.of(model)))
+    named = {"name": NAME, "get_if_exists": True, "lifetime": "detached"}
+    return kind.options(**named, max_concurrency=WAITING).remote()
