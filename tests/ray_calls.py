@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from sociarium.cluster import Part, parse_engine
+from sociarium.cluster import WorkPart, parse_engine
 from sociarium.language.models.cluster_limits import use_cluster_limits
 from sociarium.language.models.config import ModelConfig
 from sociarium.language.models.limiter import limiter_of
@@ -42,7 +42,7 @@ def begin(given):
 
 def main():
     workers = parse_engine("ray").connect()
-    parts = [Part(str(number), "") for number in range(PARTS)]
+    parts = [WorkPart(str(number), "") for number in range(PARTS)]
     made = [json.loads(told) for _, told in workers.play(begin, "", parts)]
     print(json.dumps([one for some in made for one in some]))
     workers.close()

@@ -41,7 +41,7 @@ Begin = Callable[[str], Play]  # once in each worker
 
 
 @dataclass(frozen=True)
-class Part:
+class WorkPart:
     """What one worker plays at a time; at most so many are in flight beside this one."""
 
     name: str
@@ -147,11 +147,11 @@ class RayWorkers:
         self,
         begin: Begin,
         given: str,
-        parts: Iterable[Part],
+        parts: Iterable[WorkPart],
         *,
         processors: int = 1,
         on_standing: OnStanding = lambda machines, workers, shares: None,
-    ) -> Iterator[tuple[Part, str]]:
+    ) -> Iterator[tuple[WorkPart, str]]:
         """Plays all parts, and gives what comes of them in the order in which they end.
 
         `begin` is a function of a module, called once in each worker with what is `given`. A part
@@ -164,7 +164,7 @@ class RayWorkers:
         common = ray.put(given), os.getcwd(), ray.put(json.dumps(versions()))
         # Whoever asks for least company comes last, so that it slows nobody else down.
         waiting = deque(sorted(parts, key=lambda part: -(part.most or 1 << 30)))
-        flying: dict[Any, Part] = {}
+        flying: dict[Any, WorkPart] = {}
         told = time.monotonic() - BEAT
         while waiting or flying:
             room = QUEUED * max(1, self.at_once // processors)

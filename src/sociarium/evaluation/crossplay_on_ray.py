@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sociarium import catalogue
-from sociarium.cluster import OnShare, Part, Play, RayWorkers
+from sociarium.cluster import OnShare, Play, RayWorkers, WorkPart
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -43,7 +43,7 @@ def crossplay_on_ray(
     file, earned = folder / PAIRS, np.zeros(len(pairing.lanes), np.float32)
     found = _read(file)
     parts = [
-        Part(key, json.dumps([first, each])) for key, first in pairs.items() if key not in found
+        WorkPart(key, json.dumps([first, each])) for key, first in pairs.items() if key not in found
     ]
     folder.mkdir(parents=True, exist_ok=True)
     with work_progress(env.id) as bar:

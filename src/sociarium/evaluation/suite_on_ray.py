@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from sociarium.cluster import OnShare, Part, Play, RayWorkers
+from sociarium.cluster import OnShare, Play, RayWorkers, WorkPart
 from sociarium.evaluation.suite_processes import SuiteWorker, parts_of
 from sociarium.evaluation.suite_run import (
     AT_ONCE,
@@ -42,7 +42,7 @@ def play_on_ray(run: SuiteRun, workers: RayWorkers, models: Path | None) -> dict
     return done
 
 
-def _parts(table: list[SuiteUnit], workers: int) -> Iterator[Part]:
+def _parts(table: list[SuiteUnit], workers: int) -> Iterator[WorkPart]:
     """Parts of a table; where language models are asked, no more of them than are answered."""
     answered = answered_at_once(table)
     limited = answered < AT_ONCE[False]
@@ -53,7 +53,7 @@ def _parts(table: list[SuiteUnit], workers: int) -> Iterator[Part]:
                 "at_once": max(1, answered // workers) if limited else None,
             }
             name = f"{units[0].arm.id}-{units[0].key}"
-            yield Part(name, json.dumps(told), answered if limited else None)
+            yield WorkPart(name, json.dumps(told), answered if limited else None)
 
 
 def _chunks(units: list[SuiteUnit]) -> Iterator[list[SuiteUnit]]:

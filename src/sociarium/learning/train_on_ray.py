@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jax
 
-from sociarium.cluster import OnShare, Part, Play, RayWorkers
+from sociarium.cluster import OnShare, Play, RayWorkers, WorkPart
 from sociarium.learning.studies import state_of
 from sociarium.learning.training import Plan, read_plan, train_into
 from sociarium.views.progress import work_progress
@@ -32,7 +32,7 @@ def train_on_ray(
     until = None if seconds is None else time.time() + seconds
     given = json.dumps({"until": until, "tensorboard": tensorboard})
     parts = [
-        Part(str(folder), json.dumps([str(folder.resolve()), dataclasses.asdict(plan)]))
+        WorkPart(str(folder), json.dumps([str(folder.resolve()), dataclasses.asdict(plan)]))
         for folder, plan in plans.items()
     ]
     with work_progress(what) as bar:
