@@ -155,8 +155,8 @@ class TrainedRuns:
 
     def advance_on(self, cluster: RayCluster, seconds: float) -> None:
         """Trains many at once; finished policies play here. Partners are trained first."""
-        until = time.monotonic() + seconds
         workers = cluster.connect() if seconds and self._missing() else None
+        until = time.monotonic() + seconds
         while workers and (ready := self._ready()) and time.monotonic() < until:
             plans = {self.out / cell.name: cell.plan_in(self.out) for cell in ready}
             left = until - time.monotonic()

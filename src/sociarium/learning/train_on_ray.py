@@ -41,7 +41,9 @@ def train_on_ray(
         played = workers.play(
             _begin, given, parts, processors=jax.local_device_count(), on_standing=bar.there
         )
-        for done, (part, _) in enumerate(played, 1):
+        done = 0
+        for part, state in played:
+            done += state == "finished"
             bar.units(done, len(parts))
             yield Path(part.name)
 
@@ -63,6 +65,6 @@ def _begin(given: str) -> Play:
                 tensorboard=asked["tensorboard"],
                 on_progress=lambda now: on_share(min(1.0, now.step / now.steps)),
             )
-        return ""
+        return state_of(folder)
 
     return play
