@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import os
+import platform
+import re
 import signal
 import sys
 from pathlib import Path
@@ -26,7 +28,7 @@ def configure(*, devices: int | None = None, cache: str | Path | bool = True) ->
     the usual one, False for none. What the environment variables of JAX say already is left alone.
     """
     global _configured
-    devices = _cores() if devices is None else devices
+    devices = cores() if devices is None else devices
     if devices < 1:
         raise BadArgument(f"devices is 1 or more; given {devices}")
     if _configured == (devices, cache):
@@ -66,9 +68,15 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many of them this process may use."""
     known = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+
+
+def machine_cache() -> Path:
+    """A folder of compiled programs for this machine alone, where several may share a home."""
+    return _usual_cache() / re.sub(r"[^\w.-]+", "-", platform.node() or "machine")
 
 
 def _usual_cache() -> Path:

@@ -1,5 +1,7 @@
 """Errors say what was given, what is allowed, and what was probably meant."""
 
+import pickle
+
 import pytest
 
 from sociarium.core.errors import (
@@ -9,6 +11,7 @@ from sociarium.core.errors import (
     CannotWrite,
     ContractBroken,
     MissingExtra,
+    MissingFacet,
     SociariumError,
     UnknownName,
 )
@@ -47,3 +50,20 @@ def test_a_hint_comes_last():
 )
 def test_every_error_can_be_caught_as_the_packages_own(kind):
     assert issubclass(kind, SociariumError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CannotWrite("a/file", OSError(28, "No space left on device")),
+        MissingExtra("ray", "ray"),
+        MissingFacet("coins-v0", "Places", ("Board",)),
+        UnknownName("world", "clean_upp-v0", KNOWN),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_is_the_same_in_another_process(error):
+    """A worker that could not tell of one would keep all others waiting."""
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error)
+    assert vars(again) == vars(error)

@@ -8,6 +8,13 @@ import tyro
 from sociarium.core.errors import BadArgument
 
 World = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WORLD")]
+On = Annotated[
+    str,
+    tyro.conf.arg(
+        metavar="ENGINE",
+        help="local, ray (on this machine), or ray:ADDRESS of a cluster (see docs/scale.md)",
+    ),
+]
 
 
 def as_begun(command: Any, *may: str) -> None:

@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.cli.checks import World
+from sociarium.cli.checks import On, World
+from sociarium.cli.train import filename
+from sociarium.cluster import parse_engine
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
 from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw
+from sociarium.evaluation.crossplay_on_ray import crossplay_on_ray
 from sociarium.players import roster
 from sociarium.players.scripted.known import scripts
 from sociarium.views.progress import progress
@@ -31,6 +34,7 @@ class Crossplay:
     seed: int = 0
     players: int | None = None  # how many, instead of the default
     out: Path | None = None  # write the heatmap to x.svg or x.png
+    on: On = "local"
     json: bool = False  # one JSON object instead of a table
 
     def run(self) -> None:
@@ -39,13 +43,18 @@ class Crossplay:
             raise BadArgument(f"--episodes must be at least 1; given {self.episodes}")
         if self.out is not None:
             plots.checked(self.out)
+        cluster = parse_engine(self.on)
+        workers = cluster.connect() if cluster else None
         env = sociarium.make(self.world, players=self.players)
         known = [f"script:{name}" for name in scripts(env)]
         who = [str(seat) for seat in roster.parse(self.seats)] or known
-        with progress(f"{env.id}, {len(who)} players of a roster") as on_progress:
-            found = crossplay(
-                env, who, episodes=self.episodes, seed=self.seed, on_progress=on_progress
-            )
+        how = {"episodes": self.episodes, "seed": self.seed}
+        if workers:
+            folder = Path("runs") / filename(f"crossplay-{env.id}")
+            found = crossplay_on_ray(workers, env, (self.world, self.players), who, folder, **how)
+        else:
+            with progress(f"{env.id}, {len(who)} players of a roster") as on_progress:
+                found = crossplay(env, who, **how, on_progress=on_progress)
         if self.out is not None:
             note = (
                 f"{self.episodes} episodes in each seat, seed {self.seed}; ± half of 95% interval"

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.arena import ends
-from sociarium.cli.checks import at_least
+from sociarium.cli.checks import On, at_least
 from sociarium.cli.suite_tables import role_table, show
+from sociarium.cluster import parse_engine
 from sociarium.core import disk
 from sociarium.core.compiling import equal_programs_once
 from sociarium.core.environment import Environment
@@ -28,6 +29,7 @@ from sociarium.evaluation.report import write_report
 from sociarium.evaluation.report_films import read_films, write_films
 from sociarium.evaluation.suite import Suite, read_suite, suites
 from sociarium.evaluation.suite_estimate import estimate_suite
+from sociarium.evaluation.suite_on_ray import play_on_ray
 from sociarium.evaluation.suite_processes import in_processes
 from sociarium.evaluation.suite_run import SuiteRun, environment
 from sociarium.evaluation.unit_table import TABLE, unit_table
@@ -61,6 +63,7 @@ class Evaluate:
     preregistered: Path | None = None  # a file whose hash is written into the manifest
     models: Path | None = None  # models.toml; else that of this folder, then the user's own
     jobs: int = 1  # processes; several ask models several times as often as their limits say
+    on: On = "local"
     prepare: bool = False  # first train what the suite's seats name, by its own commands
     plan: bool = False  # only say what would be played
     json: bool = False  # the report as one JSON object
@@ -73,10 +76,16 @@ class Evaluate:
             return
         at_least("seeds", self.seeds)
         at_least("jobs", self.jobs)
+        cluster = parse_engine(self.on)
+        if cluster and self.jobs > 1:
+            raise BadArgument("--jobs is for processes of this machine; leave it out with --on ray")
         suite, sealed = self._chosen()
         part = "-part" if self.only or self.ends else ""
         out = self.out or Path("runs") / (suite.id + part)
         run, models = SuiteRun(suite, self.model, out, self.seeds), find_models(self.models)
+        workers = None
+        if cluster and not self.plan and run.left(run.done()):
+            workers = cluster.connect()
         if self.plan or not self.json:
             _plan(console, run, models, ask=self.plan or _real(run))
         if self.plan:
@@ -86,9 +95,12 @@ class Evaluate:
         _check_ends(run, self.ends)
         _check_seats(run)
         run.begin(self._registered(), self.only, sealed, self._named())
-        apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
         with use_runtime(ModelRuntime(models)), equal_programs_once():
-            done = run.play(apart=apart)
+            if workers:
+                done = play_on_ray(run, workers, self.models)
+            else:
+                apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
+                done = run.play(apart=apart)
         found = Findings(suite, run.units, done)
         disk.replace(out / REPORT, report_bytes(found))
         where = f"{out / REPORT} holds it all, and {out / PAGE} shows it."

@@ -16,6 +16,8 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from sociarium import catalogue
+from sociarium.cli.checks import On
+from sociarium.cluster import RayCluster, parse_engine
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
@@ -32,6 +34,7 @@ from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.folder import METRICS, read_metrics
 from sociarium.learning.progress import training_progress
 from sociarium.learning.studies import Cell, Study
+from sociarium.learning.train_on_ray import train_on_ray
 from sociarium.learning.training import train_into
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
@@ -50,6 +53,10 @@ class StudyRuns(Protocol):
 
     def advance(self, seconds: float) -> None:
         """Does what is missing, for so long at most."""
+        ...
+
+    def advance_on(self, cluster: RayCluster, seconds: float) -> None:
+        """The same on the workers of a cluster."""
         ...
 
     def draw(self, picture: Path | None) -> Path:
@@ -82,12 +89,16 @@ class Reproduce:
     picture: Path | None = None  # .svg or .png; by default <out>/curves.svg
     only: tuple[str, ...] = ()  # names of runs or worlds; all if empty
     episodes: int = 20  # played by each finished seed's policy
+    on: On = "local"
     json: bool = False  # one JSON object instead of a table
 
     def run(self) -> None:
         """Does what the budget allows, then shows what there is."""
-        runs, budget = self._runs(), _seconds(self.budget)
-        runs.advance(budget)
+        cluster, runs, budget = parse_engine(self.on), self._runs(), _seconds(self.budget)
+        if cluster is None:
+            runs.advance(budget)
+        else:
+            runs.advance_on(cluster, budget)
         picture = runs.draw(self.picture)
         Console(stderr=True).print(f"The picture is {picture}.", highlight=False, soft_wrap=True)
         if self.json:
@@ -140,12 +151,40 @@ class TrainedRuns:
                         tensorboard=False,
                         on_progress=on_progress,
                     )
-            if studies.state_of(folder) == "finished" and not (folder / EVALUATION).exists():
-                if not (folder / "weights").exists():
-                    continue
-                with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
-                    found = self._evaluated(cell, folder)
-                (folder / EVALUATION).write_text(json.dumps(found, indent=1) + "\n")
+            self._play(cell, console)
+
+    def advance_on(self, cluster: RayCluster, seconds: float) -> None:
+        """Trains many at once; finished policies play here. Partners are trained first."""
+        workers = cluster.connect() if seconds and self._missing() else None
+        until = time.monotonic() + seconds
+        while workers and (ready := self._ready()) and time.monotonic() < until:
+            plans = {self.out / cell.name: cell.plan_in(self.out) for cell in ready}
+            left = until - time.monotonic()
+            for _ in train_on_ray(workers, plans, self.out.name, seconds=left, tensorboard=False):
+                pass
+        if workers:
+            workers.close()
+        for cell in self.cells:
+            self._play(cell, Console(stderr=True))
+
+    def _missing(self) -> list[Cell]:
+        """The runs that are not finished."""
+        return [c for c in self.cells if studies.state_of(self.out / c.name) != "finished"]
+
+    def _ready(self) -> list[Cell]:
+        """The missing runs whose partners are there."""
+        partners = [(cell, cell.partners_in(self.out)) for cell in self._missing()]
+        return [c for c, at in partners if at is None or studies.state_of(at) == "finished"]
+
+    def _play(self, cell: Cell, console: Console) -> None:
+        """Has the policies of a finished run play, if they have not."""
+        folder = self.out / cell.name
+        if studies.state_of(folder) != "finished" or (folder / EVALUATION).exists():
+            return
+        if (folder / "weights").exists():
+            with console.status(f"{cell.name}: playing {self.episodes} episodes a seed"):
+                found = self._evaluated(cell, folder)
+            (folder / EVALUATION).write_text(json.dumps(found, indent=1) + "\n")
 
     def _evaluated(self, cell: Cell, folder: Path) -> dict[str, Any]:
         """How the policies of a run do among themselves, and beside held-out partners."""
@@ -215,6 +254,13 @@ class PlayedRuns:
         """Plays what is missing."""
         with progress("cuisine") as on_progress:
             self._study.run(seconds, on_progress)
+
+    def advance_on(self, cluster: RayCluster, seconds: float) -> None:
+        """Refused."""
+        raise BadArgument(
+            "mindagent:bounds is made on one machine: its schedules have a limit of seconds each, "
+            "and what is reached in them depends on what else a machine does. Leave out --on"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The scores of drawn orders."""

@@ -14,13 +14,17 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.train import Train, count, filename, pairs, shown, trained
+from sociarium.cli.checks import On
+from sociarium.cli.train import Train, check_folder, count, filename, pairs, shown, trained
+from sociarium.cluster import parse_engine
 from sociarium.core import disk
 from sociarium.core.errors import BadArgument
-from sociarium.core.manifest import MANIFEST, read_manifest
+from sociarium.core.manifest import MANIFEST
 from sociarium.learning import preferences
 from sociarium.learning.folder import METRICS, RunFolder
 from sociarium.learning.run_summary import run_summary
+from sociarium.learning.studies import state_of
+from sociarium.learning.train_on_ray import train_on_ray
 from sociarium.learning.training import Plan, Training
 
 REPORT = "sweep.json"
@@ -67,29 +71,42 @@ class Sweep:
         ),
     ] = ()
     out: Path | None = None  # folder of the runs; by default runs/sweep-<world>-<algorithm>
+    on: On = "local"
     json: bool = False  # one JSON object at the end instead of a table
 
     def run(self) -> None:
         """Trains what is not finished, then tabulates everything."""
+        cluster = parse_engine(self.on)
         grid = parse_grid(word for group in self.grid for word in group)
         cells = [
             dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
         ]
-        plans = [self._plan(cell) for cell in cells]
-        out = self.out or Path("runs") / filename(f"sweep-{plans[0].world}-{self.algorithm}")
+        world = catalogue.full_name(self.world)
+        out = self.out or Path("runs") / filename(f"sweep-{world}-{self.algorithm}")
         folders = [out / filename(",".join(f"{k}={v}" for k, v in cell.items())) for cell in cells]
+        workers = None
+        if cluster and any(state_of(folder) != "finished" for folder in folders):
+            workers = cluster.connect()
+        plans = [self._plan(cell) for cell in cells]
         states = [_state(plan, folder) for plan, folder in zip(plans, folders, strict=True)]
         waiting = [cell for cell, state in enumerate(states) if state != "finished"]
-        for number, cell in enumerate(waiting, 1):
-            trained(
-                plans[cell],
-                folders[cell],
-                resume=states[cell] == "unfinished",
-                what=f"{number} of {len(waiting)}, {folders[cell].name}",
-                again="the same command",
-            )
-            _write(out / REPORT, self._report(grid, cells, folders))
-        report = self._report(grid, cells, folders)
+        over: dict[Path, dict[str, Any]] = {}
+        if workers:
+            missing = {check_folder(folders[cell]): plans[cell] for cell in waiting}
+            for _ in train_on_ray(workers, missing, out.name):
+                _write(out / REPORT, self._report(grid, cells, folders, over))
+            workers.close()
+        else:
+            for number, cell in enumerate(waiting, 1):
+                trained(
+                    plans[cell],
+                    folders[cell],
+                    resume=states[cell] == "unfinished",
+                    what=f"{number} of {len(waiting)}, {folders[cell].name}",
+                    again="the same command",
+                )
+                _write(out / REPORT, self._report(grid, cells, folders, over))
+        report = self._report(grid, cells, folders, over)
         _write(out / REPORT, report)
         if self.json:
             print(json.dumps(report))
@@ -116,15 +133,22 @@ class Sweep:
         ).plan()
 
     def _report(
-        self, grid: Mapping[str, Any], cells: Sequence[Mapping[str, str]], folders: Sequence[Path]
+        self,
+        grid: Mapping[str, Any],
+        cells: Sequence[Mapping[str, str]],
+        folders: Sequence[Path],
+        over: dict[Path, dict[str, Any]],
     ) -> dict[str, Any]:
-        """What every combination came to; those that have not begun say so."""
+        """What every combination came to; those that have not begun say so.
+
+        `over` remembers finished ones, which are read once.
+        """
         runs = []
         for cell, folder in zip(cells, folders, strict=True):
-            known = run_summary(folder) if (folder / METRICS).exists() else {}
-            kept = ("steps", "finished", "return", "cooperation")
-            row = {name: known.get(name) for name in kept}
-            runs.append({**cell, "folder": folder.name, **row, "finished": bool(row["finished"])})
+            row = over.get(folder) or _row(folder)
+            if row["finished"]:
+                over[folder] = row
+            runs.append({**cell, "folder": folder.name, **row})
         return {
             "algorithm": self.algorithm,
             "world": catalogue.full_name(self.world),
@@ -155,7 +179,14 @@ def _state(plan: Plan, folder: Path) -> str:
     if not (folder / MANIFEST).exists():
         return "not begun"
     RunFolder(folder).expect(config)
-    return "finished" if read_manifest(folder)["finished"] else "unfinished"
+    return state_of(folder)
+
+
+def _row(folder: Path) -> dict[str, Any]:
+    """What a run came to so far."""
+    known = run_summary(folder) if (folder / METRICS).exists() else {}
+    row = {name: known.get(name) for name in ("steps", "finished", "return", "cooperation")}
+    return {**row, "finished": bool(row["finished"])}
 
 
 def _write(file: Path, report: Mapping[str, Any]) -> None:

@@ -180,6 +180,15 @@ def filename(text: str) -> str:
     return re.sub(r"[^\w.,=+-]+", "-", text)
 
 
+def check_folder(folder: Path) -> Path:
+    """The folder, unless seats could not name it."""
+    if re.search(r"[\s?*]", str(folder)):
+        raise BadArgument(
+            f"A run folder is named in seats (policy:{folder}): choose one without spaces, ? and *"
+        )
+    return folder
+
+
 def trained(
     plan: Plan,
     folder: Path,
@@ -194,10 +203,7 @@ def trained(
 
     Whoever presses Ctrl-C is told how to go on.
     """
-    if re.search(r"[\s?*]", str(folder)):
-        raise BadArgument(
-            f"A run folder is named in seats (policy:{folder}): choose one without spaces, ? and *"
-        )
+    check_folder(folder)
     speed: float | None = None
     try:
         what = what or f"{plan.algorithm} in {plan.world}, {plan.preference}"

@@ -5,7 +5,19 @@ from typing import Any
 
 
 class SociariumError(Exception):
-    """Base of every error this package raises: what was given, what is allowed, what to do."""
+    """Base of every error this package raises: what was given, what is allowed, what to do.
+
+    It can be sent to another process, whatever it was made of.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _as_it_was, (type(self), self.args, vars(self))
+
+
+def _as_it_was(kind: type[SociariumError], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    vars(error).update(more)
+    return error
 
 
 LONGEST_SHOWN = 200  # characters of a wrong name

@@ -89,22 +89,55 @@ def play_beside(
     on_progress: OnProgress = silent,
 ) -> PartnerReturns:
     """Plays everybody beside every partner, so many episodes in each seat, in one batch."""
-    if env.players < 2:
-        raise BadArgument(f"{env.id} has one player; partners need at least two")
-    everybody = list(focal)
-    places = [_place(everybody, partner) for partner in partners]
-    shape = (len(focal), len(partners), env.players, episodes)
-    who, beside, seat, _ = (axis.ravel() for axis in np.indices(shape))
-    own = np.arange(env.players)[None] == seat[:, None]
-    seating = np.where(own, who[:, None], np.array(places)[beside][:, None])
-    sums = Batch(env, everybody, seating, seed=seed).sums(on_progress=on_progress)
-    returns = np.asarray(sums.reward)[np.arange(len(seat)), seat].reshape(shape)
-    mine = [_place(everybody, one) for one in focal]
-    same = np.array(mine)[:, None] == np.array(places)[None]
-    names = names_of([roster.chair(one) if isinstance(one, str) else one for one in everybody])
-    return PartnerReturns(
-        names[: len(focal)], tuple(names[place] for place in places), returns, same
-    )
+    pairing = Pairing(env, focal, partners, episodes, seed)
+    return pairing.table(pairing.earned(pairing.lanes, on_progress))
+
+
+class Pairing:
+    """All episodes of everybody beside every partner, in all seats: a lane of a batch for each."""
+
+    def __init__(
+        self,
+        env: Environment[Any, Any],
+        focal: Sequence[str | Chair],
+        partners: Sequence[str | Chair],
+        episodes: int,
+        seed: int,
+    ) -> None:
+        if env.players < 2:
+            raise BadArgument(f"{env.id} has one player; partners need at least two")
+        self.env, self.seed, self.everybody = env, seed, list(focal)
+        self._places = [_place(self.everybody, partner) for partner in partners]
+        self._focal = [_place(self.everybody, one) for one in focal]
+        self.shape = (len(focal), len(partners), env.players, episodes)
+        who, beside, self._seat, _ = (axis.ravel() for axis in np.indices(self.shape))
+        own = np.arange(env.players)[None] == self._seat[:, None]
+        self._seating = np.where(own, who[:, None], np.array(self._places)[beside][:, None])
+
+    @property
+    def lanes(self) -> range:
+        """All of them: by focal player, partner, seat and episode."""
+        return range(len(self._seat))
+
+    def earned(self, lanes: range, on_progress: OnProgress = silent) -> Float[np.ndarray, " lanes"]:
+        """What the focal player earned in each of these lanes."""
+        seat, seating = self._seat[lanes], self._seating[lanes]
+        origins = [(self.seed, lane) for lane in lanes]
+        batch = Batch(self.env, self.everybody, seating, origins=origins)
+        reward = batch.sums(on_progress=on_progress).reward
+        return np.asarray(reward)[np.arange(len(seat)), seat]
+
+    def table(self, earned: Float[np.ndarray, " lanes"]) -> PartnerReturns:
+        """What was earned in all lanes, by players and partners."""
+        same = np.array(self._focal)[:, None] == np.array(self._places)[None]
+        chairs = [roster.chair(one) if isinstance(one, str) else one for one in self.everybody]
+        names = names_of(chairs)
+        return PartnerReturns(
+            names[: len(self._focal)],
+            tuple(names[place] for place in self._places),
+            earned.reshape(self.shape),
+            same,
+        )
 
 
 def _place(everybody: list[str | Chair], chair: str | Chair) -> int:

@@ -9,7 +9,6 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sociarium.evaluation.suite_run import Apart, RunPlan, SuiteRun, SuiteUnit, UnitResult
 from sociarium.language.models.config import find_models
@@ -17,7 +16,23 @@ from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.machine import configure, die_with
 
 MATCHES = 15  # that a process plays before its results are written down
-_worker: dict[str, Any] = {}
+_worker: list["SuiteWorker"] = []
+
+
+class SuiteWorker:
+    """Plays units of a suite by their keys, in a process that is not the first."""
+
+    def __init__(self, plan: str, out: Path, models: Path | None) -> None:
+        told = RunPlan.model_validate_json(plan)
+        self.run = SuiteRun(told.suite, told.models, out, told.seeds)
+        self.units = {unit.key: unit for unit in self.run.units}
+        self.runtime = ModelRuntime(find_models(models))
+
+    def play(self, keys: list[str], at_once: int | None = None) -> list[UnitResult]:
+        """What comes of units of one table; `at_once` as in `SuiteRun.play_table`."""
+        with use_runtime(self.runtime):
+            table = [self.units[key] for key in keys]
+            return [one for some in self.run.play_table(table, at_once) for one in some]
 
 
 def in_processes(run: SuiteRun, jobs: int, models: Path | None) -> Apart:
@@ -52,16 +67,8 @@ def _begin(plan: str, out: Path, models: Path | None, parent: int) -> None:
     die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process stops the others
     configure(devices=1)
-    told = RunPlan.model_validate_json(plan)
-    run = SuiteRun(told.suite, told.models, out, told.seeds)
-    _worker.update(
-        run=run,
-        units={unit.key: unit for unit in run.units},
-        runtime=ModelRuntime(find_models(models)),
-    )
+    _worker.append(SuiteWorker(plan, out, models))
 
 
 def _play(keys: list[str]) -> list[UnitResult]:
-    with use_runtime(_worker["runtime"]):
-        table = [_worker["units"][key] for key in keys]
-        return [one for some in _worker["run"].play_table(table) for one in some]
+    return _worker[0].play(keys)

@@ -9,7 +9,7 @@ that is killed and begun again goes on, and one that was changed plays anew what
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -111,6 +111,15 @@ class UnitResult:
         """As it is written down."""
         told = {name: x for name, x in vars(self).items() if name != "curves" or x}
         return json.dumps(told).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: str | bytes) -> "UnitResult":
+        """What a line says."""
+        row = json.loads(line)
+        tables = ("values", "curves")
+        told = {name: _fixed(x) for name, x in row.items() if name not in tables}
+        told |= {n: {name: _fixed(x) for name, x in row[n].items()} for n in tables if n in row}
+        return cls(**told)
 
 
 Apart = Callable[[list[list[SuiteUnit]]], Iterator[list[UnitResult]]]
@@ -243,23 +252,22 @@ class SuiteRun:
         found = {}
         for line in file.read_bytes().splitlines() if file.exists() else ():
             try:
-                row = json.loads(line)
-                tables = ("values", "curves")
-                told = {n: _fixed(x) for n, x in row.items() if n not in tables}
-                told |= {
-                    n: {name: _fixed(x) for name, x in row[n].items()} for n in tables if n in row
-                }
-                found[row["key"]] = UnitResult(**told)
+                result = UnitResult.read(line)
+                found[result.key] = result
             except (ValueError, KeyError, TypeError):
                 continue
         return found
+
+    def left(self, done: Container[str]) -> list[SuiteUnit]:
+        """The units that are not done."""
+        return [unit for unit in self.units if unit.key not in done]
 
     def play(
         self, on_progress: OnProgress | None = None, apart: Apart | None = None
     ) -> dict[str, UnitResult]:
         """Plays what is left, and gives all results; `apart` plays tables in other processes."""
         done = self.done()
-        left = [unit for unit in self.units if unit.key not in done]
+        left = self.left(done)
         with watched(on_progress, self.suite.id) as told:
             total = len(self.units)
             told(total - len(left), total)
@@ -280,8 +288,10 @@ class SuiteRun:
             by_table.setdefault(table, []).append(unit)
         return list(by_table.values())
 
-    def play_table(self, table: Sequence[SuiteUnit]) -> Iterator[list[UnitResult]]:
-        """Plays the episodes of a table, many at once."""
+    def play_table(
+        self, table: Sequence[SuiteUnit], at_once: int | None = None
+    ) -> Iterator[list[UnitResult]]:
+        """Plays the episodes of a table, many at once; `at_once` says how many, if it is known."""
         free_programs()
         by_episode: dict[str, list[SuiteUnit]] = {}
         for unit in table:
@@ -289,7 +299,7 @@ class SuiteRun:
         groups, outside = list(by_episode.values()), table[0].outside
         env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
-        most = min(AT_ONCE[outside or series], _answered_at_once(table))
+        most = min(AT_ONCE[outside or series], at_once or answered_at_once(table))
         for first in range(0, len(groups), most):
             some = groups[first : first + most]
             firsts = [group[0] for group in some]
@@ -401,7 +411,7 @@ class SuiteRun:
         return match
 
 
-def _answered_at_once(table: Sequence[SuiteUnit]) -> int:
+def answered_at_once(table: Sequence[SuiteUnit]) -> int:
     """How many matches of a table their language models can answer at a time, at least one.
 
     More would wait for a place until their deadline. Fakes answer any number.

@@ -20,9 +20,8 @@ from rich.progress import (
 from rich.text import Text
 
 from sociarium.learning.training import TrainingProgress
-from sociarium.views.progress import NotebookLine, in_notebook
+from sociarium.views.progress import SECONDS, NotebookLine, in_notebook
 
-SECONDS = 10.0  # between two lines where there is no terminal
 REMEMBERED = 600.0  # seconds from which the time left is told
 
 

@@ -24,12 +24,14 @@ class Cell:
         """What its run folder is called."""
         return _folder_name(self.panel, self.line)
 
+    def partners_in(self, out: Path) -> Path | None:
+        """The run below this folder whose policies are its partners."""
+        return out / _folder_name(self.panel, self.population) if self.population else None
+
     def plan_in(self, out: Path) -> Plan:
         """The plan of a run below this folder, where its partners are too."""
-        if not self.population:
-            return self.plan
-        partners = out / _folder_name(self.panel, self.population)
-        return replace(self.plan, partners=f"{WORD}{partners}")
+        partners = self.partners_in(out)
+        return replace(self.plan, partners=f"{WORD}{partners}") if partners else self.plan
 
 
 @dataclass(frozen=True)

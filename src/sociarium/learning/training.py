@@ -321,11 +321,15 @@ def plan_of(folder: str | Path) -> Plan:
     """The plan that a run folder was begun with."""
     config = read_manifest(folder)["config"]
     try:
-        config = {"curriculum": "", **LATER, **config}
-        known = {f.name: config[f.name] for f in dataclasses.fields(Plan)}
-        return Plan(**{**known, "seeds": tuple(known["seeds"])})
+        return read_plan({"curriculum": "", **LATER, **config})
     except (KeyError, TypeError) as error:
         raise CannotRead(f"{folder} is no run of `sociarium train`: {error}") from error
+
+
+def read_plan(config: Mapping[str, Any]) -> Plan:
+    """The plan in a config of plain values, which may hold more."""
+    known = {f.name: config[f.name] for f in dataclasses.fields(Plan)}
+    return Plan(**{**known, "seeds": tuple(known["seeds"])})
 
 
 def figures(

@@ -13,11 +13,35 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 OnProgress = Callable[[int, int], None]  # is told how much is done, and how much there is to do
+OnWork = Callable[[float, int, str], None]  # the same, with words for it
 OFTEN = 0.2  # seconds between two looks of a bar in a notebook
+SECONDS = 10.0  # between two lines where there is no terminal
 
 
 def silent(done: int, total: int) -> None:
     """Shows nothing."""
+
+
+class WorkProgress:
+    """A bar over work on many machines: what is done, and who is there."""
+
+    def __init__(self, show: OnWork) -> None:
+        self._show, self._done, self._total, self._shares = show, 0, 0, 0.0
+        self._there = "waiting for workers"
+
+    def units(self, done: int, total: int) -> None:
+        """So many units are done."""
+        self._done, self._total = done, total
+        self._tell()
+
+    def there(self, machines: int, workers: int, shares: float = 0.0) -> None:
+        """So many are alive, and what they are at is done by these shares of units."""
+        self._there, self._shares = f"machines {machines}, workers {workers}", shares
+        self._tell()
+
+    def _tell(self) -> None:
+        words = f"{self._done:,} of {self._total:,} units, {self._there}"
+        self._show(min(self._done + self._shares, float(self._total)), self._total, words)
 
 
 @contextmanager
@@ -33,7 +57,23 @@ def progress(what: str, show: bool | None = None) -> Iterator[OnProgress]:
     elif notebook:
         yield from _in_page(what)
     else:
-        yield from _in_terminal(what, console)
+        with _in_terminal(what, console) as bar:
+            yield lambda done, total: bar(float(done), total, f"step {done} of {total}")
+
+
+@contextmanager
+def work_progress(what: str) -> Iterator[WorkProgress]:
+    """A bar for work on many machines; plain lines where there is neither terminal nor notebook."""
+    console = Console(stderr=True)
+    if in_notebook():
+        page = NotebookLine(f"{what}: waiting for workers")
+        yield WorkProgress(lambda done, total, words: page.bar(what, int(done), total, words))
+        page.close(what)
+    elif console.is_terminal:
+        with _in_terminal(what, console) as bar:
+            yield WorkProgress(bar)
+    else:
+        yield WorkProgress(_lines(what))
 
 
 @contextmanager
@@ -52,7 +92,8 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
-def _in_terminal(what: str, console: Console) -> Iterator[OnProgress]:
+@contextmanager
+def _in_terminal(what: str, console: Console) -> Iterator[OnWork]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -64,10 +105,25 @@ def _in_terminal(what: str, console: Console) -> Iterator[OnProgress]:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(what, total=None, stage="compiling")
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, stage=f"step {done} of {total}")
+        def show(done: float, total: int, words: str) -> None:
+            bar.update(task, completed=done, total=total, stage=words)
 
-        yield on_progress
+        yield show
+
+
+def _lines(what: str) -> OnWork:
+    """Plain lines, not too many of them, each with the time left."""
+    began, told = time.monotonic(), 0.0
+
+    def show(done: float, total: int, words: str) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= SECONDS or done == total:
+            told = now
+            left = _clock((now - began) * (total - done) / done) if done else "?"
+            print(f"{what}: {words}, left {left}", file=sys.stderr, flush=True)
+
+    return show
 
 
 def _in_page(what: str) -> Iterator[OnProgress]:

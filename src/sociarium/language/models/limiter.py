@@ -9,14 +9,36 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from sociarium.language.models.config import ModelConfig
 
 MINUTE = 60.0  # seconds
 GROWS_AFTER = 20  # calls that went well
+
+
+@runtime_checkable
+class Limiter(Protocol):
+    """What lets calls to one endpoint through."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anybody waits for a turn in this process."""
+        ...
+
+    def slot(self, tokens: int) -> AbstractAsyncContextManager[None]:
+        """Waits for its turn; the call is in flight until the end of the block."""
+        ...
+
+    def went_well(self) -> None:
+        """A call was answered."""
+        ...
+
+    def too_much(self, retry_after: float | None) -> None:
+        """The server refused a call because there are too many."""
+        ...
 
 
 @dataclass(eq=False)
@@ -51,6 +73,12 @@ class RateLimiter:
         self._minute: deque[_Made] = deque()
         self._lock = threading.Lock()
         self._alarm: Any = None
+
+    def set_limits(self, max_in_flight: int, rpm: int | None, tpm: int | None) -> None:
+        """The newest config says what the limits are."""
+        self.rpm, self.tpm = rpm, tpm
+        if self.most != max_in_flight:
+            self.most = self.limit = max_in_flight
 
     @property
     def waiting(self) -> bool:
@@ -169,13 +197,20 @@ def _begin(turn: "asyncio.Future[None]") -> None:
 
 _limiters: dict[tuple[str, str], RateLimiter] = {}
 _guard = threading.Lock()
+_given: Callable[[ModelConfig], Limiter] | None = None
 
 
-def limiter_of(model: ModelConfig) -> RateLimiter:
-    """The one limiter of a model's endpoint in this process; the newest config sets its limits."""
+def limiter_of(model: ModelConfig) -> Limiter:
+    """The one limiter of a model's endpoint: of this process, or of all if others were given."""
+    if _given is not None:
+        return _given(model)
     with _guard:
         known = _limiters.setdefault(model.endpoint, RateLimiter(model.max_in_flight))
-        known.rpm, known.tpm = model.rpm, model.tpm
-        if known.most != model.max_in_flight:
-            known.most = known.limit = model.max_in_flight
+        known.set_limits(model.max_in_flight, model.rpm, model.tpm)
         return known
+
+
+def use_limiters(of: Callable[[ModelConfig], Limiter] | None) -> None:
+    """From now on the limiters of this process are those of a function; None for its own."""
+    global _given
+    _given = of

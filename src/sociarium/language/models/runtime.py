@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
 from sociarium.language.models.budget import AT_CAP, CHEAPER, AtCap, Budget, CapReached, Caps
 from sociarium.language.models.config import ModelConfig, Models, find_models
-from sociarium.language.models.limiter import RateLimiter, limiter_of
+from sociarium.language.models.limiter import Limiter, RateLimiter, limiter_of
 from sociarium.language.models.openai_model import OpenAIModel, import_openai
 from sociarium.language.models.requests import (
     FATAL,
@@ -458,7 +458,7 @@ _failed_in_a_row: defaultdict[tuple[str, str], int] = defaultdict(int)
 
 
 async def _completed(
-    model: LanguageModel, request: Request, limiter: RateLimiter
+    model: LanguageModel, request: Request, limiter: Limiter
 ) -> Completion | CallError:
     try:
         answer = await model.complete(request)
