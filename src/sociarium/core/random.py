@@ -63,8 +63,9 @@ def _fold_in(key: UInt32[Array, "2"], data: int | UInt32[Array, ""]) -> UInt32[A
 
 
 def _random_bits(key: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]) -> Array:
+    low = _words_at(key, _counter(shape))
     if bit_width <= 32:
-        return _words_at(key, _counter(shape)).astype(f"uint{bit_width}")
+        return low.astype(f"uint{bit_width}")
     _, _, high, _ = _pcg4d(key[0], key[1], _counter(shape), jnp.uint32(_BITS))
     return (high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64)
 

@@ -62,6 +62,11 @@ class Window:
         self.entry = np.full(terrain.cells + 2, self.scrap, np.int32)
         self.entry[order] = np.arange(terrain.cells)
 
+    @property
+    def tabled(self) -> bool:
+        """Whether windows are looked up in a table."""
+        return self.terrain.cells <= TABLE_CELLS
+
     def beyond(self, outside: int) -> UInt8[np.ndarray, "3"]:
         """The ground of the last three entries, given that of the outside."""
         return np.array([outside, 0, 0], np.uint8)
@@ -72,18 +77,27 @@ class Window:
         body: Int[Array, " players"],
         heading: Int[Array, " players"],
         light: UInt8[Array, " entries"] | None = None,
+        marks: UInt32[Array, " players"] | None = None,
     ) -> UInt[Array, " entries"]:
-        """The grid of codes: what lies, shines and stands on every cell."""
+        """The grid of codes: what lies, shines and stands on every cell.
+
+        Without `marks` of players their seats are in order.
+        """
         word = jnp.uint32 if ground.dtype == jnp.uint32 else jnp.uint16
-        named = len(body) <= MOST_SEATS_NAMED
-        seat = (jnp.arange(len(body)) + 1 if named else jnp.ones(len(body))).astype(word)
-        person = heading.astype(word) << HEADING | seat << SEAT
+        if marks is None:
+            marks = self.marks(jnp.arange(len(body)), len(body))
+        person = heading.astype(word) << HEADING | marks.astype(word) << SEAT
         codes = jnp.zeros(self.entries, word)
         codes = codes.at[self.at(body)].set(person, mode="promise_in_bounds")
         codes = codes | ground.astype(word)
         if light is not None:
             codes = codes | light.astype(word) << LIGHT
         return codes
+
+    def marks(self, seats: Int[Array, " some"], players: int) -> UInt32[Array, " some"]:
+        """What stands for these of all players: indices of `core.specs.seat_codes`."""
+        named = players <= MOST_SEATS_NAMED
+        return (seats + 1 if named else jnp.ones_like(seats)).astype(jnp.uint32)
 
     def at(self, cell: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """The entries of cells in the caller's grid."""
@@ -103,7 +117,7 @@ class Window:
 
         Without codes each beam is 1.
         """
-        if self.terrain.cells <= TABLE_CELLS:
+        if self.tabled:
             start = jnp.zeros(pose.shape, jnp.uint32)
             table = jnp.asarray(self._beam_table)
             beam = light, pose.astype(jnp.uint32), start
@@ -135,16 +149,20 @@ class Window:
         heading: Int[Array, " players"],
     ) -> UInt[Array, "players size"]:
         """Each player's window, row by row; a player who is nowhere sees only void."""
-        if self.terrain.cells <= TABLE_CELLS:
+        if self.tabled:
             pose = (body * 4 + heading).astype(jnp.uint32)
             return _cut(codes, jnp.zeros_like(pose), pose, jnp.asarray(self._table))
         margin, stride = self._margin, self.terrain.cols + 2 * self._margin
-        spread = no_inline(_spread, codes, jnp.asarray(self._spread_entries))
+        spread = self.spread(codes)
         row, col = self.terrain.place(body)
         base = ((row + margin) * stride + col + margin).astype(jnp.uint32)
         base = jnp.where(body == self.terrain.nowhere, margin * stride + margin, base)
         seen = _cut(spread, base, heading.astype(jnp.uint32), jnp.asarray(self._offsets))
         return jnp.where(body[:, None] == self.terrain.nowhere, codes[self.void], seen)
+
+    def spread(self, codes: UInt[Array, " entries"]) -> UInt[Array, " spread"]:
+        """The codes of the map with a margin around it."""
+        return no_inline(_spread, codes, jnp.asarray(self._spread_entries))
 
     @property
     def _margin(self) -> int:
