@@ -189,7 +189,7 @@ class Frontier(Environment[State, Params]):
         self.facets = (
             Board(
                 self.site.shape,
-                lambda state: (state.body, jnp.zeros_like(state.body)),
+                lambda state: (self.cells_of(state), jnp.zeros_like(state.body)),
                 window="follows",
                 wraps=True,
             ),
@@ -419,6 +419,10 @@ class Frontier(Environment[State, Params]):
         """The number of each player."""
         return jnp.arange(self.players, dtype=jnp.int32)
 
+    def cells_of(self, state: State) -> Int[Array, " players"]:
+        """The cell of the land that each player stands on."""
+        return state.body
+
     def jobs_of(self, state: State) -> Int[Array, " players"]:
         """The job of each player."""
         return jnp.asarray(self.job)
@@ -473,7 +477,7 @@ class Frontier(Environment[State, Params]):
         self, key: Key[Array, ""], state: State, actions: Int[Array, " players"]
     ) -> Int[Array, " players"]:
         """Where everybody stands after stepping (R2)."""
-        there = self.site.beside(state, state.body, *_course(actions))
+        there = self.site.beside(state, state.body, *course(actions))
         draw = random.bits(key, self.players)
         return movement.resolve(draw, state.body, there, self.terrain.nowhere, swaps=True)
 
@@ -518,9 +522,11 @@ class Frontier(Environment[State, Params]):
         stood: Int[Array, " players"],
     ) -> Events:
         """What happened, with kinds and workplaces by number."""
-        at, seat = before.body, self.seats(before)
+        at, seat = self.cells_of(before), self.seats(before)
         kind = ((actions - PICK) % len(self.kinds)).astype(jnp.float32)
-        work = before.workplace.at[at].get(mode="promise_in_bounds").astype(jnp.float32) - 1
+        work = (
+            before.workplace.at[before.body].get(mode="promise_in_bounds").astype(jnp.float32) - 1
+        )
         picked = (actions >= PICK) & (actions < self.dump)
         dumped = (actions >= self.dump) & (actions < self.eat)
         handed = picked & (giver != NOBODY) & (giver != seat)  # R9
@@ -654,7 +660,7 @@ class Frontier(Environment[State, Params]):
         )
 
 
-def _course(
+def course(
     actions: Int[Array, " players"],
 ) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
     """How far down and to the right each action leads."""
