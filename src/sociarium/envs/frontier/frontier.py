@@ -46,7 +46,7 @@ from sociarium.core.actions import DO_NOTHING, STAY, ActionSpec, action_for_each
 from sociarium.core.environment import Environment, Transition, View, frame, mask_illegal
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
-from sociarium.core.facets import Bench, Board, Bounds, Crafting
+from sociarium.core.facets import Bench, Board, Bounds, Crafting, Shardable
 from sociarium.core.params import replace_parameters
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
@@ -204,6 +204,7 @@ class Frontier(Environment[State, Params]):
             ),
             Bounds(self._bounds),
             Bench(self.players + self.site.beasts),
+            Shardable(self._over),
         )
         self.event_specs = self._events()
         self.view_spec = self._view()
@@ -606,6 +607,12 @@ class Frontier(Environment[State, Params]):
                 f"tiles of {self.site.tiles[0]}x{self.site.tiles[1]}"
             )
         return oracle.bounds(self.task)
+
+    def _over(self, shards: int, capacity: float) -> Any:
+        """The land in strips, one to a device."""
+        from sociarium.envs.frontier.strips import StripedFrontier  # which are frontiers too
+
+        return StripedFrontier(self, shards, capacity)
 
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         """Units lying about and held, and what the held ones are worth."""

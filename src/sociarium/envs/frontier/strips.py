@@ -6,7 +6,6 @@ neighbours, so that a trajectory is the same bit for bit over any number of stri
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,9 +18,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from sociarium.core import random
 from sociarium.core.actions import STAY
-from sociarium.core.environment import Environment, Transition, View, bare_transition
+from sociarium.core.environment import Transition, View, bare_transition
 from sociarium.core.errors import BadArgument, SociariumError
 from sociarium.core.facets import Board
+from sociarium.core.mesh import EVERYWHERE, MeshWorld
 from sociarium.core.scene import Scene
 from sociarium.envs.frontier.frontier import Frontier, Params, State, course
 from sociarium.mechanics import strips
@@ -29,7 +29,7 @@ from sociarium.mechanics.strips import STRIPS, Ring, StripWindow
 from sociarium.mechanics.terrain import Terrain
 
 CAPACITY = 1.5  # slots of a strip, as a multiple of the players there would be on average
-EVERYWHERE, ALONG = PartitionSpec(), PartitionSpec(STRIPS)
+ALONG = PartitionSpec(STRIPS)
 OF_PLAYERS = ("inventory", "energy", "kinds_known", "workplaces_known")
 OF_CELLS = ("block", "workplace", "goods", "wild", "vein", "left_by")
 ON_MESH = {
@@ -126,17 +126,15 @@ class Strip(Frontier):
         return StripState(body=body, most=most, **own, **rest), transition, luggage
 
 
-class StripedFrontier(Environment[StripState, Params]):
+class StripedFrontier(MeshWorld[StripState, Params]):
     """A frontier over as many devices as there are `shards`, with players in order of their seats.
 
-    `spread` puts a state on the mesh, `collect` takes it back. What is between them runs inside
-    `on_mesh`: the contract's functions, on columns that are gathered in the order of seats, which
-    charters and records need; or those of `strip`, which stay where players are and are fast.
+    Its part is a strip of rows of the land, and players move from one to the next.
     """
 
     def __init__(self, world: Frontier, shards: int, capacity: float = CAPACITY) -> None:
         """A strip has slots for `capacity` times the players that would be there on average."""
-        self.world, self.shards = world, _checked_shards(world, shards)
+        self.world, self.shards, self.id = world, _checked_shards(world, shards), world.id
         for name in ("players", "sheet", "actions", "view_spec", "event_specs", "gauge_specs"):
             setattr(self, name, getattr(world, name))
         rows, cols = world.site.shape
@@ -153,6 +151,11 @@ class StripedFrontier(Environment[StripState, Params]):
         self.facets = tuple(
             replace(facet, poses=poses) for facet in world.facets if isinstance(facet, Board)
         )
+
+    @property
+    def part(self) -> Strip:
+        """A strip."""
+        return self.strip
 
     # On the host.
 
@@ -230,13 +233,6 @@ class StripedFrontier(Environment[StripState, Params]):
         """How each part of a state lies on the mesh."""
         names = [field.name for field in fields(StripState)]
         return jax.tree.structure(state).unflatten([ON_MESH[name] for name in names])
-
-    def on_mesh(self, function: Callable[..., Any], takes: Any, gives: Any, **given: Any) -> Any:
-        """`function` compiled for the mesh; `takes` and `gives` say how its values lie there."""
-        local = jax.shard_map(
-            function, mesh=self.mesh, in_specs=takes, out_specs=gives, check_vma=False
-        )
-        return jax.jit(local, **given)
 
     # On the mesh, in the order of seats.
 
