@@ -48,6 +48,7 @@ class OneWorldSpeed:
     cpu_us_per_player_step: float
     cpu_us_in_one_piece: float
     ratio: float
+    crossings: int
     reset_s: float
     spread_s: float
     compile_s: float
@@ -140,15 +141,15 @@ class OverDevices(Whole):
         """The state on the mesh, what is not the world's everywhere."""
         if not self.under_charter:
             return self.mesh.spread(state)
-        return eqx.tree_at(lambda s: s.world, state, self.mesh.spread(state.world))
+        own = jax.tree.map(jnp.copy, eqx.tree_at(lambda s: s.world, state, None))
+        return _with_world(own, self.mesh.spread(state.world))
 
     def specs(self, state: Any) -> Any:
         """How each part of a state lies on the mesh."""
         if not self.under_charter:
             return self.mesh.specs(state)
         around = jax.tree.map(lambda _: EVERYWHERE, eqx.tree_at(lambda s: s.world, state, None))
-        world = self.mesh.specs(state.world)
-        return eqx.tree_at(lambda s: s.world, around, world, is_leaf=lambda x: x is None)
+        return _with_world(around, self.mesh.specs(state.world))
 
     def compiled(self, function: Step, state: Any, donate: bool = False) -> Step:
         """`function` on the mesh, with rows where their players are."""
@@ -161,9 +162,18 @@ class OverDevices(Whole):
         here = super().total(numbers)
         return here if self.under_charter else jax.lax.psum(here, self.mesh.mesh.axis_names)
 
+    def crossings(self, state: Any) -> int:
+        """How often a player went from one device to another so far."""
+        return self.mesh.crossings(state.world if self.under_charter else state)
+
     def check(self, state: Any) -> None:
         """Raises an error where a device could not hold what came to it."""
         self.mesh.check(state.world if self.under_charter else state)
+
+
+def _with_world(society: Any, world: Any) -> Any:
+    """A society's state, or what is said of it, with that of its world put in."""
+    return eqx.tree_at(lambda s: s.world, society, world, is_leaf=lambda x: x is None)
 
 
 class Play:
@@ -284,6 +294,7 @@ def measure(
         cpu_us_per_player_step=cpu,
         cpu_us_in_one_piece=cpu_whole,
         ratio=statistics.median(a / b for a, b in zip(over.cpu, whole.cpu, strict=True)),
+        crossings=worlds[0].crossings(over.state),
         reset_s=reset_s,
         spread_s=over.spread_s,
         compile_s=over.compile_s,

@@ -76,6 +76,10 @@ class MeshWorld(Environment[State, Params], abc.ABC, Generic[State, Params]):
         """Raises an error with advice where a device could not hold what came to it."""
 
     @abc.abstractmethod
+    def crossings(self, state: State) -> int:
+        """How often a player went from one device to another so far."""
+
+    @abc.abstractmethod
     def specs(self, state: State) -> State:
         """How each part of a state lies on the mesh."""
 

@@ -147,12 +147,12 @@ def _closed(stays: Bool[Array, " slots"], leader: Int[Array, " slots"]) -> Bool[
 
 def migrate(
     ring: Ring, bordered: Int[Array, " slots"], luggage: Any
-) -> tuple[Int[Array, " slots"], Any, Int[Array, ""]]:
+) -> tuple[Int[Array, " slots"], Any, Int[Array, ""], Int[Array, ""]]:
     """Players and their luggage on the strip where they stand now.
 
     Cells come counted with a border, and are returned as cells of the strip. Whoever crosses
     travels at its column of a row, so a row has room for all. Newcomers take free slots, the lowest
-    first. The last result is how many players found none, who are lost.
+    first. The last results are how many came, and how many of them found none: they are lost.
     """
     slots, cols, cells = len(bordered), ring.cols, ring.cells
     down = bordered - (ring.bordered - cols)
@@ -176,7 +176,8 @@ def migrate(
     ends = np.arange(cols), np.arange(cells - cols, cells)
     body = body.at[to].set(np.concatenate(ends).astype(np.int32), mode="drop")
     luggage = jax.tree.map(lambda x, new: x.at[to].set(new, mode="drop"), luggage, arriving)
-    return body, luggage, jnp.sum(came_in & (to == slots), dtype=jnp.int32)
+    lost = jnp.sum(came_in & (to == slots), dtype=jnp.int32)
+    return body, luggage, jnp.sum(came_in, dtype=jnp.int32), lost
 
 
 def _ways(cols: int) -> tuple[slice, slice]:

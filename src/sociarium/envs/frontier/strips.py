@@ -34,7 +34,7 @@ OF_PLAYERS = ("inventory", "energy", "kinds_known", "workplaces_known")
 OF_CELLS = ("block", "workplace", "goods", "wild", "vein", "left_by")
 ON_MESH = {
     **dict.fromkeys(("clock", "beast"), EVERYWHERE),
-    **dict.fromkeys(("body", *OF_PLAYERS, "seat", "most", *OF_CELLS), ALONG),
+    **dict.fromkeys(("body", *OF_PLAYERS, "seat", "most", "came", *OF_CELLS), ALONG),
     **dict.fromkeys(("goods", "left_by"), PartitionSpec(None, STRIPS)),
 }
 BEYOND = 3  # entries after the cells
@@ -49,6 +49,7 @@ class StripState(State):
 
     seat: Int[Array, " players"]  # of whoever is in each slot; the number of players in a free one
     most: Int[Array, " strips"]  # players who stood on the strip, or wanted to, in any step
+    came: Int[Array, " strips"]  # how often a player came from another
 
 
 class Strip(Frontier):
@@ -118,12 +119,13 @@ class Strip(Frontier):
         moved, transition = super().step(key, state, actions, params)
         own = {name: getattr(moved, name) for name in OF_PLAYERS}
         own["seat"] = state.seat
-        body, (own, luggage), lost = strips.migrate(self.ring, moved.body, (own, luggage))
+        body, (own, luggage), came, lost = strips.migrate(self.ring, moved.body, (own, luggage))
         own["seat"] = jnp.where(body == self.terrain.nowhere, self.players, own["seat"])
         here = jnp.sum(body != self.terrain.nowhere, dtype=jnp.int32) + lost
         rest = {name: getattr(moved, name) for name in (*OF_CELLS, "clock", "beast")}
         most = jnp.maximum(state.most, here)
-        return StripState(body=body, most=most, **own, **rest), transition, luggage
+        after = StripState(body=body, most=most, came=state.came + came, **own, **rest)
+        return after, transition, luggage
 
 
 class StripedFrontier(MeshWorld[StripState, Params]):
@@ -186,7 +188,7 @@ class StripedFrontier(MeshWorld[StripState, Params]):
         parts = {name: in_slots(getattr(host, name)) for name in OF_PLAYERS}
         parts |= {name: in_strips(getattr(host, name)) for name in OF_CELLS}
         parts |= {"clock": host.clock, "beast": host.beast, "body": body, "seat": seat}
-        parts["most"] = most
+        parts |= {"most": most, "came": np.zeros_like(most)}
         on_mesh = {
             name: jax.device_put(part, NamedSharding(self.mesh, ON_MESH[name]))
             for name, part in parts.items()
@@ -212,6 +214,10 @@ class StripedFrontier(MeshWorld[StripState, Params]):
             **{name: jnp.asarray(getattr(host, name)[at]) for name in OF_PLAYERS},
             **{name: in_one(getattr(host, name)) for name in OF_CELLS},
         )
+
+    def crossings(self, state: StripState) -> int:
+        """How often a player went from one strip to another so far."""
+        return int(np.asarray(state.came).sum())
 
     def check(self, state: StripState) -> None:
         """Raises `Crowded` where players found no slot, which makes what came after it void."""
