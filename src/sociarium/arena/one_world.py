@@ -280,7 +280,7 @@ def measure(
             timed.round()
     over, whole = both
     on_progress("hashing")
-    told = [_hash(world, steps, params) if hashes else None for world in worlds]
+    told = [played_hash(world, steps, params) if hashes else None for world in worlds]
     players, seconds = env.players, statistics.median(over.seconds) / over.each
     cpu, cpu_whole = (statistics.median(t.cpu) / t.each / players * 1e6 for t in both)
     return OneWorldSpeed(
@@ -307,7 +307,8 @@ def measure(
     )
 
 
-def _hash(world: Whole, steps: int, params: Any) -> str:
+def played_hash(world: Whole, steps: int, params: Any) -> str:
+    """The hash of so many steps of random play in this world."""
     env, key = world.whole, random.key(0)
     start = world.begin(jax.jit(env.reset)(key, params))
 
