@@ -268,7 +268,7 @@ def measure(
     params = env.params() if params is None else params
     on_progress("making the start")
     began = time.perf_counter()
-    start = jax.block_until_ready(jax.jit(env.reset)(random.key(0), params))
+    start = jax.block_until_ready(env.reset(random.key(0), params))
     reset_s = time.perf_counter() - began
     worlds = OverDevices(env, shards, capacity), Whole(env)
     player = Uniform(env, legal=1)

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt, UInt32
 
 from sociarium.mechanics import movement
-from sociarium.mechanics.layout import no_inline
 from sociarium.mechanics.terrain import Terrain
 from sociarium.mechanics.windows import Window
 
@@ -210,11 +209,6 @@ class StripWindow(Window):
         """Never: a table would have to know the neighbours."""
         return False
 
-    def spread(self, codes: UInt[Array, " entries"]) -> UInt[Array, " spread"]:
-        """The codes of the strip with those around it."""
-        grid, margin = self.ring.with_border(self.ring.grid(codes), self._margin), self._margin
-        return no_inline(lambda grid: _around(grid, margin), grid)
-
-
-def _around(grid: UInt[Array, "rows cols"], margin: int) -> UInt[Array, " spread"]:
-    return jnp.concatenate([grid[:, -margin:], grid, grid[:, :margin]], 1).ravel()
+    def heightened(self, grid: UInt[Array, "rows cols"]) -> UInt[Array, "spread_rows cols"]:
+        """The strip with the neighbours' rows above and below."""
+        return self.ring.with_border(grid, self._margin)

@@ -58,6 +58,7 @@ class Window:
         self.ego_origin = (ahead, side)
         self.outside, self.void, self.scrap = (terrain.cells + extra for extra in range(3))
         self.entries = terrain.cells + 3
+        self.plain = order is None and not self.tabled
         order = np.arange(terrain.cells) if order is None else order
         self.entry = np.full(terrain.cells + 2, self.scrap, np.int32)
         self.entry[order] = np.arange(terrain.cells)
@@ -101,6 +102,8 @@ class Window:
 
     def at(self, cell: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """The entries of cells in the caller's grid."""
+        if self.plain:
+            return jnp.where(cell < self.terrain.cells, cell, self.scrap)
         return jnp.asarray(self.entry).at[cell].get(mode="promise_in_bounds")
 
     def dark(self) -> UInt8[Array, " entries"]:
@@ -162,7 +165,18 @@ class Window:
 
     def spread(self, codes: UInt[Array, " entries"]) -> UInt[Array, " spread"]:
         """The codes of the map with a margin around it."""
+        if self.plain and self.wraps:
+            grid = codes[: self.terrain.cells].reshape(self.terrain.rows, self.terrain.cols)
+            return no_inline(self._widened, self.heightened(grid))
         return no_inline(_spread, codes, jnp.asarray(self._spread_entries))
+
+    def heightened(self, grid: UInt[Array, "rows cols"]) -> UInt[Array, "spread_rows cols"]:
+        """The grid of a map that wraps around with a margin above and below."""
+        return jnp.concatenate([grid[-self._margin :], grid, grid[: self._margin]])
+
+    @cached_property
+    def _widened(self) -> Callable[[UInt[Array, "spread_rows cols"]], UInt[Array, " spread"]]:
+        return partial(_widen, self._margin)
 
     @property
     def _margin(self) -> int:
@@ -333,6 +347,10 @@ def _spread(
     codes: UInt[Array, " entries"], entries: Int[Array, " spread"]
 ) -> UInt[Array, " spread"]:
     return codes.at[entries].get(mode="promise_in_bounds")
+
+
+def _widen(margin: int, grid: UInt[Array, "spread_rows cols"]) -> UInt[Array, " spread"]:
+    return jnp.concatenate([grid[:, -margin:], grid, grid[:, :margin]], 1).ravel()
 
 
 def _look_up(

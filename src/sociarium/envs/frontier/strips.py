@@ -185,15 +185,15 @@ class StripedFrontier(MeshWorld[StripState, Params]):
             rest = np.broadcast_to(layer[..., None, -BEYOND:], (*parts.shape[:-1], BEYOND))
             return np.concatenate([parts, rest], -1).reshape(*layer.shape[:-1], -1)
 
-        parts = {name: in_slots(getattr(host, name)) for name in OF_PLAYERS}
-        parts |= {name: in_strips(getattr(host, name)) for name in OF_CELLS}
-        parts |= {"clock": host.clock, "beast": host.beast, "body": body, "seat": seat}
+        def on_mesh(name: str, part: Any) -> Any:
+            return jax.device_put(part, NamedSharding(self.mesh, ON_MESH[name]))
+
+        parts = {"clock": host.clock, "beast": host.beast, "body": body, "seat": seat}
         parts |= {"most": most, "came": np.zeros_like(most)}
-        on_mesh = {
-            name: jax.device_put(part, NamedSharding(self.mesh, ON_MESH[name]))
-            for name, part in parts.items()
-        }
-        return StripState(**on_mesh)
+        parts |= {name: in_slots(getattr(host, name)) for name in OF_PLAYERS}
+        placed = {name: on_mesh(name, part) for name, part in parts.items()}
+        placed |= {name: on_mesh(name, in_strips(getattr(host, name))) for name in OF_CELLS}
+        return StripState(**placed)
 
     def collect(self, state: StripState) -> State:
         """A state on the mesh as the ordinary one."""
