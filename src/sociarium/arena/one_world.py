@@ -176,6 +176,14 @@ def _with_world(society: Any, world: Any) -> Any:
     return eqx.tree_at(lambda s: s.world, society, world, is_leaf=lambda x: x is None)
 
 
+def _apart(state: Any) -> Any:
+    """The state with no part twice in it, so that all can be written over."""
+    leaves, structure = jax.tree.flatten(state)
+    first = {id(leaf): number for number, leaf in reversed(list(enumerate(leaves)))}
+    own = [leaf if first[id(leaf)] == n else jnp.copy(leaf) for n, leaf in enumerate(leaves)]
+    return structure.unflatten(own)
+
+
 class Play:
     """One pure player that plays for everybody; step t is drawn from the key and t alone."""
 
@@ -268,7 +276,7 @@ def measure(
     params = env.params() if params is None else params
     on_progress("making the start")
     began = time.perf_counter()
-    start = jax.block_until_ready(env.reset(random.key(0), params))
+    start = _apart(jax.block_until_ready(env.reset(random.key(0), params)))
     reset_s = time.perf_counter() - began
     worlds = OverDevices(env, shards, capacity), Whole(env)
     player = Uniform(env, legal=1)

@@ -180,20 +180,24 @@ class StripedFrontier(MeshWorld[StripState, Params]):
             spread[at] = column[order]
             return spread
 
-        def in_strips(layer: Any) -> Any:
-            parts = layer[..., :-BEYOND].reshape(*layer.shape[:-1], self.shards, cells)
-            rest = np.broadcast_to(layer[..., None, -BEYOND:], (*parts.shape[:-1], BEYOND))
-            return np.concatenate([parts, rest], -1).reshape(*layer.shape[:-1], -1)
+        def lies(name: str) -> NamedSharding:
+            return NamedSharding(self.mesh, ON_MESH[name])
 
-        def on_mesh(name: str, part: Any) -> Any:
-            return jax.device_put(part, NamedSharding(self.mesh, ON_MESH[name]))
+        def in_strips(name: str) -> Array:
+            layer, entries = getattr(host, name), cells + BEYOND
+
+            def strip(index: tuple[slice, ...]) -> Any:
+                first = (index[-1].start or 0) // entries * cells
+                return np.concatenate([layer[..., first : first + cells], layer[..., -BEYOND:]], -1)
+
+            shape = *layer.shape[:-1], self.shards * entries
+            return jax.make_array_from_callback(shape, lies(name), strip)
 
         parts = {"clock": host.clock, "beast": host.beast, "body": body, "seat": seat}
         parts |= {"most": most, "came": np.zeros_like(most)}
         parts |= {name: in_slots(getattr(host, name)) for name in OF_PLAYERS}
-        placed = {name: on_mesh(name, part) for name, part in parts.items()}
-        placed |= {name: on_mesh(name, in_strips(getattr(host, name))) for name in OF_CELLS}
-        return StripState(**placed)
+        placed = {name: jax.device_put(part, lies(name)) for name, part in parts.items()}
+        return StripState(**placed, **{name: in_strips(name) for name in OF_CELLS})
 
     def collect(self, state: StripState) -> State:
         """A state on the mesh as the ordinary one."""
