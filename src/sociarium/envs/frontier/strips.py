@@ -186,7 +186,7 @@ class StripedFrontier(MeshWorld[StripState, Params]):
         def in_strips(name: str) -> Array:
             layer, entries = getattr(host, name), cells + BEYOND
 
-            def strip(index: tuple[slice, ...]) -> Any:
+            def strip(index: Any) -> Any:
                 first = (index[-1].start or 0) // entries * cells
                 return np.concatenate([layer[..., first : first + cells], layer[..., -BEYOND:]], -1)
 
