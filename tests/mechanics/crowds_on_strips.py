@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from sociarium.mechanics import movement, strips
-from sociarium.mechanics.strips import Ring
+from sociarium.mechanics.strips import StripRing
 
 ROWS, COLS, PLAYERS, BOARDS = 8, 4, 28, 400
 CELLS = ROWS * COLS
@@ -55,7 +55,7 @@ def on_one_land(draw, here, step, block):
 
 
 def on_strips(number, draw, here, step, block):
-    ring = Ring(number, ROWS // number, COLS)
+    ring = StripRing(number, ROWS // number, COLS)
 
     def board(draw, here, step, block):
         first = ring.first_cell()
@@ -84,7 +84,7 @@ def on_strips(number, draw, here, step, block):
 
 def two_come_to_one_free_slot():
     """Two of the upper strip go down, where one of four slots is free."""
-    ring = Ring(2, 2, COLS)
+    ring = StripRing(2, 2, COLS)
     below = ring.bordered - COLS
     upper = jnp.array([below, below + 3, COLS, COLS + 1], jnp.int32)
     lower = jnp.array([COLS + 1, ring.bordered, COLS + 2, 2 * COLS], jnp.int32)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sociarium
-from sociarium.arena.one_world import OverDevices, Play, Whole, played_hash
+from sociarium.arena.one_world import OneForAll, OverDevices, Whole, played_hash
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import SociariumError
 from sociarium.core.mesh import EVERYWHERE
@@ -42,7 +42,7 @@ def everything_that_a_gatherer_does():
     params = env.params()
 
     def played(world):
-        play, state = Play(world, Gatherer(env), params), world.begin(start(env, params))
+        play, state = OneForAll(world, Gatherer(env), params), world.begin(start(env, params))
         state, rows, _ = world.compiled(play.begin, state)(state, (), ())
         run = world.compiled(play.steps, state)
         state, (memory, view, _), checksum = run(state, rows, jnp.arange(30))

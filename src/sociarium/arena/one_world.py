@@ -22,7 +22,7 @@ from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.facets import Shardable
-from sociarium.core.mesh import EVERYWHERE, MeshWorld, Part
+from sociarium.core.mesh import EVERYWHERE, MeshPart, MeshWorld
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted.anywhere import Uniform
 
@@ -64,7 +64,7 @@ class OneWorldSpeed:
         return dataclasses.asdict(self)
 
 
-class OnePiece(Part):
+class OnePiece(MeshPart):
     """An environment in one piece as if it were the only part: slots are seats."""
 
     def __init__(self, env: Environment[Any, Any]) -> None:
@@ -184,7 +184,7 @@ def _apart(state: Any) -> Any:
     return structure.unflatten(own)
 
 
-class Play:
+class OneForAll:
     """One pure player that plays for everybody; step t is drawn from the key and t alone."""
 
     def __init__(self, world: Whole, player: PurePlayer, params: Any, seed: int = 0) -> None:
@@ -237,7 +237,7 @@ class _Timed:
         began = time.perf_counter()
         self.state = jax.block_until_ready(world.begin(state))
         self.spread_s = time.perf_counter() - began
-        play = Play(world, player, params)
+        play = OneForAll(world, player, params)
         began = time.perf_counter()
         begin = world.compiled(play.begin, self.state, donate=True)
         self.state, self.rows, _ = jax.block_until_ready(begin(self.state, (), ()))

@@ -13,7 +13,7 @@ from sociarium.core.environment import Environment, Params, State, Transition, V
 EVERYWHERE = PartitionSpec()  # the same on every device
 
 
-class Part(Protocol):
+class MeshPart(Protocol):
     """What one device steps, with players in slots: rows are slots, some of them free.
 
     Its functions run under `jax.shard_map`.
@@ -60,7 +60,7 @@ class MeshWorld(Environment[State, Params], abc.ABC, Generic[State, Params]):
 
     @property
     @abc.abstractmethod
-    def part(self) -> Part:
+    def part(self) -> MeshPart:
         """What one device steps."""
 
     @abc.abstractmethod

@@ -20,7 +20,7 @@ from sociarium.mechanics.windows import Window
 STRIPS = "strips"
 
 
-class Ring:
+class StripRing:
     """So many `strips` of `rows` x `cols` cells, seen from one of them."""
 
     def __init__(self, strips: int, rows: int, cols: int) -> None:
@@ -79,7 +79,7 @@ class Ring:
 
 
 def resolve(
-    ring: Ring,
+    ring: StripRing,
     draw: UInt32[Array, " slots"],
     seat: Int[Array, " slots"],
     here: Int[Array, " slots"],
@@ -120,7 +120,7 @@ def resolve(
     return jnp.where(stays, here, there)
 
 
-def _over_border(ring: Ring, best: UInt32[Array, " bordered"]) -> UInt32[Array, " bordered"]:
+def _over_border(ring: StripRing, best: UInt32[Array, " bordered"]) -> UInt32[Array, " bordered"]:
     """The best lot on every cell, those of the neighbours' players counted too."""
     grid = best[:-1].reshape(ring.rows + 2, ring.cols)
     asked_from_above, asked_from_below = ring.from_above(grid[-1]), ring.from_below(grid[0])
@@ -145,7 +145,7 @@ def _closed(stays: Bool[Array, " slots"], leader: Int[Array, " slots"]) -> Bool[
 
 
 def migrate(
-    ring: Ring, bordered: Int[Array, " slots"], luggage: Any
+    ring: StripRing, bordered: Int[Array, " slots"], luggage: Any
 ) -> tuple[Int[Array, " slots"], Any, Int[Array, ""], Int[Array, ""]]:
     """Players and their luggage on the strip where they stand now.
 
@@ -193,7 +193,7 @@ def in_seat_order(seat: Int[Array, " slots"], column: Array, players: int) -> Ar
 class StripWindow(Window):
     """A window on a strip, whose margin are the rows of its neighbours."""
 
-    def __init__(self, ring: Ring, reach: int) -> None:
+    def __init__(self, ring: StripRing, reach: int) -> None:
         """It reaches as far in each direction."""
         super().__init__(
             Terrain(np.zeros((ring.rows, ring.cols), bool)),

@@ -25,7 +25,7 @@ from sociarium.core.mesh import EVERYWHERE, MeshWorld
 from sociarium.core.scene import Scene
 from sociarium.envs.frontier.frontier import Frontier, Params, State, course
 from sociarium.mechanics import strips
-from sociarium.mechanics.strips import STRIPS, Ring, StripWindow
+from sociarium.mechanics.strips import STRIPS, StripRing, StripWindow
 from sociarium.mechanics.terrain import Terrain
 
 CAPACITY = 1.5  # slots of a strip, as a multiple of the players there would be on average
@@ -58,7 +58,7 @@ class Strip(Frontier):
     Its methods run under `jax.shard_map`; bodies are cells of the strip.
     """
 
-    def __init__(self, world: Frontier, ring: Ring) -> None:
+    def __init__(self, world: Frontier, ring: StripRing) -> None:
         """`world` is the whole frontier, of which this is one of equal parts."""
         own = self._arguments
         vars(self).update(vars(world))
@@ -140,7 +140,7 @@ class StripedFrontier(MeshWorld[StripState, Params]):
         for name in ("players", "sheet", "actions", "view_spec", "event_specs", "gauge_specs"):
             setattr(self, name, getattr(world, name))
         rows, cols = world.site.shape
-        self.strip = Strip(world, Ring(shards, rows // shards, cols))
+        self.strip = Strip(world, StripRing(shards, rows // shards, cols))
         self.slots = min(world.players, math.ceil(capacity * world.players / shards))
         if self.slots < world.players / shards:
             raise BadArgument(
