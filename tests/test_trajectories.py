@@ -3,7 +3,8 @@
 import pytest
 
 import sociarium
-from tests.trajectories import NAMES, stored, trajectory_hash
+from sociarium.arena.trajectory_hash import trajectory_hash
+from tests.trajectories import NAMES, stored
 
 IN_CI = (
     "coins-v0",

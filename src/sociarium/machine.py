@@ -14,10 +14,11 @@ from sociarium.core.errors import BadArgument
 DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 QUICK = "0"  # seconds: small programs are kept too, a first film needs dozens of them
 _configured: tuple[int, str | Path | bool] | None = None
+_flags = ""  # those of XLA that were set here
 
 
 def configure(*, devices: int | None = None, cache: str | Path | bool = True) -> None:
-    """Sets JAX up as the command line does. Call it once, before anything else.
+    """Sets JAX up as the command line does. Call it before anything else.
 
     >>> import sociarium
     >>> sociarium.configure()                      # all cores, and a cache in the home folder
@@ -27,7 +28,7 @@ def configure(*, devices: int | None = None, cache: str | Path | bool = True) ->
     spread over them. `cache` is a folder that keeps compiled programs between processes, True for
     the usual one, False for none. What the environment variables of JAX say already is left alone.
     """
-    global _configured
+    global _configured, _flags
     devices = cores() if devices is None else devices
     if devices < 1:
         raise BadArgument(f"devices is 1 or more; given {devices}")
@@ -39,11 +40,10 @@ def configure(*, devices: int | None = None, cache: str | Path | bool = True) ->
             "sociarium.configure() before the first make, key or rollout"
         )
     _configured = (devices, cache)
-    flags = os.environ.get("XLA_FLAGS", "")
-    for name in ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count"):
-        if name not in flags:
-            flags += f" --{name}={devices}"
-    os.environ["XLA_FLAGS"] = flags.strip()
+    given = os.environ.get("XLA_FLAGS", "").removesuffix(_flags)
+    names = "xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count"
+    _flags = "".join(f" --{name}={devices}" for name in names if name not in given)
+    os.environ["XLA_FLAGS"] = given + _flags
     if cache is not False and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         _set("JAX_COMPILATION_CACHE_DIR", str(_usual_cache() if cache is True else cache))
         if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:

@@ -18,6 +18,7 @@ from scipy import stats
 
 import sociarium
 from sociarium.core import random
+from sociarium.core.errors import BadArgument
 from sociarium.core.random import EPISODE_STEPS, PLAYER_MOVES, step_key
 
 LEVEL = 1e-3
@@ -739,3 +740,19 @@ def test_threshold_counts_the_words_that_fall(chance):
 def test_chance_has_its_frequency(probability):
     happened = random.chance(sociarium.key(11), jnp.float32(probability), 64, 1024)
     assert stats.binomtest(int(happened.sum()), 2**16, probability).pvalue > LEVEL
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), indices=st.lists(st.integers(0, 999), min_size=1))
+def test_the_words_at_some_indices_are_those_of_all_words_drawn(seed, indices):
+    key, indices = random.key(seed), np.array(indices, np.int32)
+    some = jax.jit(random.bits_at)(key, jnp.asarray(np.resize(indices, 40)))
+    assert (np.asarray(some) == np.asarray(random.bits(key, 1000))[np.resize(indices, 40)]).all()
+    assert (
+        np.asarray(some) == np.asarray(random.bits(key, 10, 100)).ravel()[np.resize(indices, 40)]
+    ).all()
+
+
+def test_keys_of_another_generator_have_no_words_at_some_indices():
+    with pytest.raises(BadArgument, match="threefry2x32"):
+        random.bits_at(jax.random.key(0), jnp.arange(3))

@@ -180,6 +180,17 @@ class Bench(Facet):
     draws: int
 
 
+@dataclass(frozen=True)
+class Shardable(Facet):
+    """One world of it can lie over several devices.
+
+    `over` makes it a `core.mesh.MeshWorld` with so many shards, each with slots for so many times
+    the players that would be there on average.
+    """
+
+    over: Callable[[int, float], Any]
+
+
 @runtime_checkable
 class Faceted(Protocol):
     """What can be asked for facets: an environment."""

@@ -14,6 +14,8 @@ import jax.extend.random
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from sociarium.core.errors import BadArgument
+
 Word = Any  # a uint32 scalar or array
 
 _BITS, _SPLIT, _FOLD, _SEED = (0x9E3779B9, 0x7F4A7C15, 0x94D049BB, 0xBF58476D)
@@ -61,11 +63,15 @@ def _fold_in(key: UInt32[Array, "2"], data: int | UInt32[Array, ""]) -> UInt32[A
 
 
 def _random_bits(key: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]) -> Array:
-    _, _, _, low = _pcg4d(key[0], key[1], _counter(shape), jnp.uint32(_BITS))
+    low = _words_at(key, _counter(shape))
     if bit_width <= 32:
         return low.astype(f"uint{bit_width}")
     _, _, high, _ = _pcg4d(key[0], key[1], _counter(shape), jnp.uint32(_BITS))
     return (high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64)
+
+
+def _words_at(key: UInt32[Array, "2"], counter: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
+    return _pcg4d(key[0], key[1], counter, jnp.uint32(_BITS))[3]
 
 
 def _counter(shape: tuple[int, ...]) -> UInt32[Array, "*shape"]:
@@ -99,6 +105,19 @@ def episode_key(seed: int, lane: int = 0, number: int = 0) -> Key[Array, ""]:
 def bits(key: Key[Array, ""], *shape: int) -> UInt32[Array, "*shape"]:
     """One 32-bit word for each index of `shape`."""
     return jax.random.bits(key, shape, jnp.uint32)
+
+
+def bits_at(key: Key[Array, ""], indices: Int[Array, "*shape"]) -> UInt32[Array, "*shape"]:
+    """The words that `bits` draws at these indices, however many it draws.
+
+    Only our generator has them without drawing the words before.
+    """
+    if jax.random.key_impl(key) != PCG4D:
+        raise BadArgument(
+            "words at some indices only are drawn from keys of sociarium.key(seed); given one of "
+            f"{jax.random.key_impl(key)}"
+        )
+    return _words_at(jax.random.key_data(key), indices.astype(jnp.uint32))
 
 
 def player_bits(step_key: Key[Array, ""], players: int) -> UInt32[Array, " players"]:

@@ -41,13 +41,23 @@ def resolve(
     Following one who leaves is allowed, and so are rings of three or more; two players swap only
     where `swaps` allows it. Whoever is nowhere stays there.
     """
-    spare_bits = max(1, math.ceil(math.log2(max(2, len(here)))))
-    seat = jnp.arange(len(here), dtype=jnp.uint32)
-    lot = (draw >> spare_bits << spare_bits) | seat
-    lot = jnp.where(here == there, jnp.uint32(0xFFFFFFFF) << spare_bits | seat, lot)
+    lot = lots(draw, jnp.arange(len(here)), here == there, len(here))
     if len(here) <= FEW:
         return _resolve_few(swaps)(lot, here, there)
     return _resolve_many(lot, here, there, nowhere, swaps)
+
+
+def lots(
+    draw: UInt32[Array, " some"],
+    seat: Int[Array, " some"],
+    stands: Bool[Array, " some"],
+    players: int,
+) -> UInt32[Array, " some"]:
+    """The lots of these of all players, all different; one who stands has the highest."""
+    spare_bits = max(1, math.ceil(math.log2(max(2, players))))
+    seat = seat.astype(jnp.uint32)
+    lot = (draw >> spare_bits << spare_bits) | seat
+    return jnp.where(stands, jnp.uint32(0xFFFFFFFF) << spare_bits | seat, lot)
 
 
 @cache

@@ -1,8 +1,11 @@
 """Where players start, and how they leave play and come back."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Int, Key, UInt8, UInt32
 
 from sociarium.core import random
@@ -12,6 +15,7 @@ from sociarium.mechanics.layout import FEW, lanes_last, no_inline
 from sociarium.mechanics.terrain import Terrain
 
 MANY = 512  # sets up to this size are kept as bits
+LARGE = 2**18  # maps of more cells are sorted by NumPy where that can be done
 SHORT = 256  # lists up to this length are ranked by comparing all pairs, which compiles quickly
 
 
@@ -45,10 +49,29 @@ def drawn(
 def scattered_over(
     key: Key[Array, ""], taken: Bool[Array, " cells"], things: int
 ) -> Int[Array, " things"]:
-    """Different cells that are not taken, as many as there are things, drawn by lot."""
+    """Different cells that are not taken, as many as there are things, drawn by lot.
+
+    Outside compiled code the lots of large maps are sorted by NumPy, which is much faster.
+    """
+    lots = _lots(key, taken)
+    if len(taken) > LARGE and not isinstance(lots, Tracer):
+        return jnp.asarray(_least_by_numpy(np.asarray(lots), things))
+    return jnp.argsort(lots, stable=True)[:things].astype(jnp.int32)
+
+
+@partial(jax.jit, inline=True)
+def _lots(key: Key[Array, ""], taken: Bool[Array, " cells"]) -> UInt32[Array, " cells"]:
+    """A lot for each cell; the highest for one that is taken."""
     draw = random.bits(key, len(taken)) >> 1
-    order = jnp.argsort(jnp.where(taken, jnp.uint32(0xFFFFFFFF), draw), stable=True)
-    return order[:things].astype(jnp.int32)
+    return jnp.where(taken, jnp.uint32(0xFFFFFFFF), draw)
+
+
+def _least_by_numpy(lots: UInt32[np.ndarray, " cells"], things: int) -> Int[np.ndarray, " things"]:
+    """The places of the least lots, the least first; of equal ones the first comes first."""
+    numbered = lots.astype(np.uint64) << 32 | np.arange(len(lots), dtype=np.uint64)
+    if 0 < things < len(lots):
+        numbered = np.partition(numbered, things - 1)[:things]
+    return (np.sort(numbered)[:things] & 0xFFFFFFFF).astype(np.int32)
 
 
 def headings(key: Key[Array, ""], players: int) -> Int[Array, " players"]:

@@ -58,9 +58,15 @@ class Window:
         self.ego_origin = (ahead, side)
         self.outside, self.void, self.scrap = (terrain.cells + extra for extra in range(3))
         self.entries = terrain.cells + 3
+        self.plain = order is None and not self.tabled
         order = np.arange(terrain.cells) if order is None else order
         self.entry = np.full(terrain.cells + 2, self.scrap, np.int32)
         self.entry[order] = np.arange(terrain.cells)
+
+    @property
+    def tabled(self) -> bool:
+        """Whether windows are looked up in a table."""
+        return self.terrain.cells <= TABLE_CELLS
 
     def beyond(self, outside: int) -> UInt8[np.ndarray, "3"]:
         """The ground of the last three entries, given that of the outside."""
@@ -72,12 +78,16 @@ class Window:
         body: Int[Array, " players"],
         heading: Int[Array, " players"],
         light: UInt8[Array, " entries"] | None = None,
+        marks: UInt32[Array, " players"] | None = None,
     ) -> UInt[Array, " entries"]:
-        """The grid of codes: what lies, shines and stands on every cell."""
+        """The grid of codes: what lies, shines and stands on every cell.
+
+        Without `marks` of players their seats are in order.
+        """
         word = jnp.uint32 if ground.dtype == jnp.uint32 else jnp.uint16
-        named = len(body) <= MOST_SEATS_NAMED
-        seat = (jnp.arange(len(body)) + 1 if named else jnp.ones(len(body))).astype(word)
-        person = heading.astype(word) << HEADING | seat << SEAT
+        if marks is None:
+            marks = self.marks(jnp.arange(len(body)), len(body))
+        person = heading.astype(word) << HEADING | marks.astype(word) << SEAT
         codes = jnp.zeros(self.entries, word)
         codes = codes.at[self.at(body)].set(person, mode="promise_in_bounds")
         codes = codes | ground.astype(word)
@@ -85,8 +95,15 @@ class Window:
             codes = codes | light.astype(word) << LIGHT
         return codes
 
+    def marks(self, seats: Int[Array, " some"], players: int) -> UInt32[Array, " some"]:
+        """What stands for these of all players: indices of `core.specs.seat_codes`."""
+        named = players <= MOST_SEATS_NAMED
+        return (seats + 1 if named else jnp.ones_like(seats)).astype(jnp.uint32)
+
     def at(self, cell: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """The entries of cells in the caller's grid."""
+        if self.plain:
+            return jnp.where(cell < self.terrain.cells, cell, self.scrap)
         return jnp.asarray(self.entry).at[cell].get(mode="promise_in_bounds")
 
     def dark(self) -> UInt8[Array, " entries"]:
@@ -103,7 +120,7 @@ class Window:
 
         Without codes each beam is 1.
         """
-        if self.terrain.cells <= TABLE_CELLS:
+        if self.tabled:
             start = jnp.zeros(pose.shape, jnp.uint32)
             table = jnp.asarray(self._beam_table)
             beam = light, pose.astype(jnp.uint32), start
@@ -135,16 +152,31 @@ class Window:
         heading: Int[Array, " players"],
     ) -> UInt[Array, "players size"]:
         """Each player's window, row by row; a player who is nowhere sees only void."""
-        if self.terrain.cells <= TABLE_CELLS:
+        if self.tabled:
             pose = (body * 4 + heading).astype(jnp.uint32)
             return _cut(codes, jnp.zeros_like(pose), pose, jnp.asarray(self._table))
         margin, stride = self._margin, self.terrain.cols + 2 * self._margin
-        spread = no_inline(_spread, codes, jnp.asarray(self._spread_entries))
+        spread = self.spread(codes)
         row, col = self.terrain.place(body)
         base = ((row + margin) * stride + col + margin).astype(jnp.uint32)
         base = jnp.where(body == self.terrain.nowhere, margin * stride + margin, base)
         seen = _cut(spread, base, heading.astype(jnp.uint32), jnp.asarray(self._offsets))
         return jnp.where(body[:, None] == self.terrain.nowhere, codes[self.void], seen)
+
+    def spread(self, codes: UInt[Array, " entries"]) -> UInt[Array, " spread"]:
+        """The codes of the map with a margin around it."""
+        if self.plain and self.wraps:
+            grid = codes[: self.terrain.cells].reshape(self.terrain.rows, self.terrain.cols)
+            return no_inline(self._widened, self.heightened(grid))
+        return no_inline(_spread, codes, jnp.asarray(self._spread_entries))
+
+    def heightened(self, grid: UInt[Array, "rows cols"]) -> UInt[Array, "spread_rows cols"]:
+        """The grid of a map that wraps around with a margin above and below."""
+        return jnp.concatenate([grid[-self._margin :], grid, grid[: self._margin]])
+
+    @cached_property
+    def _widened(self) -> Callable[[UInt[Array, "spread_rows cols"]], UInt[Array, " spread"]]:
+        return partial(_widen, self._margin)
 
     @property
     def _margin(self) -> int:
@@ -315,6 +347,10 @@ def _spread(
     codes: UInt[Array, " entries"], entries: Int[Array, " spread"]
 ) -> UInt[Array, " spread"]:
     return codes.at[entries].get(mode="promise_in_bounds")
+
+
+def _widen(margin: int, grid: UInt[Array, "spread_rows cols"]) -> UInt[Array, " spread"]:
+    return jnp.concatenate([grid[:, -margin:], grid, grid[:, :margin]], 1).ravel()
 
 
 def _look_up(

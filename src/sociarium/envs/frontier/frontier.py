@@ -46,7 +46,7 @@ from sociarium.core.actions import DO_NOTHING, STAY, ActionSpec, action_for_each
 from sociarium.core.environment import Environment, Transition, View, frame, mask_illegal
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
-from sociarium.core.facets import Bench, Board, Bounds, Crafting
+from sociarium.core.facets import Bench, Board, Bounds, Crafting, Shardable
 from sociarium.core.params import replace_parameters
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
@@ -189,7 +189,7 @@ class Frontier(Environment[State, Params]):
         self.facets = (
             Board(
                 self.site.shape,
-                lambda state: (state.body, jnp.zeros_like(state.body)),
+                lambda state: (self.cells_of(state), jnp.zeros_like(state.body)),
                 window="follows",
                 wraps=True,
             ),
@@ -204,6 +204,7 @@ class Frontier(Environment[State, Params]):
             ),
             Bounds(self._bounds),
             Bench(self.players + self.site.beasts),
+            Shardable(self._over),
         )
         self.event_specs = self._events()
         self.view_spec = self._view()
@@ -366,8 +367,8 @@ class Frontier(Environment[State, Params]):
         )
         events = self.told(state, after, actions, giver, here, bitten, stood)
         gained = inventory - state.inventory
-        reward = jnp.sum(gained * params.worth[self.job], axis=1)  # R10
-        over = ~self.present(after).any()
+        reward = jnp.sum(gained * params.worth[self.jobs_of(state)], axis=1)  # R10
+        over = self.deserted(after)
         return after, Transition(
             reward=reward,
             raw=reward,
@@ -393,13 +394,13 @@ class Frontier(Environment[State, Params]):
 
     def allowed(self, state: State, reach: Reach, params: Params) -> Bool[Array, "players actions"]:
         """What each player can do: the one judge of the step and of the mask (R3 to R6, R12)."""
-        capacity, held = params.capacity[self.job], state.inventory
+        capacity, held = params.capacity[self.jobs_of(state)], state.inventory
         here = self.present(state)[:, None]
         inputs, outputs = params.inputs[reach.workplace], params.outputs[reach.workplace]
         work = reach.equipped & recipes.affordable(inputs, outputs, held, capacity)
         may = (
             jnp.ones_like(here),
-            jnp.broadcast_to(here, (self.players, len(MOVES) - 1)),
+            jnp.broadcast_to(here, (len(here), len(MOVES) - 1)),
             work[:, None],
             (reach.lying > 0) & reach.sees & (held < capacity),
             here & (held > 0) & (reach.lying < MOST_UNITS),
@@ -410,6 +411,22 @@ class Frontier(Environment[State, Params]):
     def present(self, state: State) -> Bool[Array, " players"]:
         """Who is in play."""
         return state.body != self.terrain.nowhere
+
+    def deserted(self, state: State) -> Bool[Array, ""]:
+        """Whether nobody is left in play (R14)."""
+        return ~self.present(state).any()
+
+    def seats(self, state: State) -> Int[Array, " players"]:
+        """The number of each player."""
+        return jnp.arange(self.players, dtype=jnp.int32)
+
+    def cells_of(self, state: State) -> Int[Array, " players"]:
+        """The cell of the land that each player stands on."""
+        return state.body
+
+    def jobs_of(self, state: State) -> Int[Array, " players"]:
+        """The job of each player."""
+        return jnp.asarray(self.job)
 
     def legal(self, state: State, params: Params) -> Bool[Array, "players actions"]:
         """Moves always; the rest where one's own cell, tools and capacity allow it."""
@@ -449,7 +466,7 @@ class Frontier(Environment[State, Params]):
         )
         from_pile = picks & (vein == kind) & (lying == wild)
         lies = lying + dumps.astype(jnp.uint8) - picks.astype(jnp.uint8)
-        seat = jnp.arange(self.players, dtype=leaver.dtype)
+        seat = self.seats(state).astype(leaver.dtype)
         ground = {
             "goods": _put(state.goods, spot, lies),
             "wild": _put(state.wild, state.body, wild - from_pile.astype(jnp.uint8)),
@@ -461,9 +478,7 @@ class Frontier(Environment[State, Params]):
         self, key: Key[Array, ""], state: State, actions: Int[Array, " players"]
     ) -> Int[Array, " players"]:
         """Where everybody stands after stepping (R2)."""
-        down = (actions == SOUTH) * 1 - (actions == NORTH) * 1
-        right = (actions == EAST) * 1 - (actions == WEST) * 1
-        there = self.site.beside(state, state.body, down, right)
+        there = self.site.beside(state, state.body, *course(actions))
         draw = random.bits(key, self.players)
         return movement.resolve(draw, state.body, there, self.terrain.nowhere, swaps=True)
 
@@ -483,7 +498,7 @@ class Frontier(Environment[State, Params]):
     ]:
         """Bodies, energy and beasts after eating and biting; who was bitten (R12, R13)."""
         if self.hunger is None:
-            return body, state.energy, state.beast, jnp.zeros(self.players, bool)
+            return body, state.energy, state.beast, jnp.zeros_like(body, bool)
         eaten = jnp.zeros(self.players, jnp.int32)
         for number in range(len(self.foods)):
             eaten = eaten + (actions == self.eat + number) * params.nourishment[number]
@@ -508,9 +523,11 @@ class Frontier(Environment[State, Params]):
         stood: Int[Array, " players"],
     ) -> Events:
         """What happened, with kinds and workplaces by number."""
-        at, seat = before.body, jnp.arange(self.players, dtype=jnp.int32)
+        at, seat = self.cells_of(before), self.seats(before)
         kind = ((actions - PICK) % len(self.kinds)).astype(jnp.float32)
-        work = before.workplace.at[at].get(mode="promise_in_bounds").astype(jnp.float32) - 1
+        work = (
+            before.workplace.at[before.body].get(mode="promise_in_bounds").astype(jnp.float32) - 1
+        )
         picked = (actions >= PICK) & (actions < self.dump)
         dumped = (actions >= self.dump) & (actions < self.eat)
         handed = picked & (giver != NOBODY) & (giver != seat)  # R9
@@ -541,12 +558,18 @@ class Frontier(Environment[State, Params]):
 
     def codes(self, state: State, params: Params) -> UInt32[Array, " entries"]:
         """Blocks, workplaces, beasts and players on every cell."""
-        ground = jnp.asarray(self.site.grass * np.uint32(GRASS)) + state.block * (BLOCK - GRASS)
-        ground = ground.astype(jnp.uint32) | state.workplace.astype(jnp.uint32) << EXTRA
+        land = jnp.arange(self.window.entries) < self.terrain.cells
+        ground = land * jnp.uint32(GRASS) + state.block * jnp.uint32(BLOCK - GRASS)
+        ground = ground | state.workplace.astype(jnp.uint32) << EXTRA
         if self.site.beasts:
             prowled = jnp.zeros_like(ground).at[state.beast].set(jnp.uint32(1) << BEAST)
             ground = ground | prowled
-        return self.window.code(ground, state.body, jnp.zeros_like(state.body))
+        ahead = jnp.zeros_like(state.body)
+        return self.window.code(ground, state.body, ahead, marks=self.marks(state))
+
+    def marks(self, state: State) -> UInt32[Array, " players"]:
+        """What stands for each player where it is seen."""
+        return self.window.marks(self.seats(state), self.players)
 
     def observe(self, state: State, params: Params) -> View:
         """The window as far as one's tools show it, job, goods and energy (R6, R8)."""
@@ -568,7 +591,7 @@ class Frontier(Environment[State, Params]):
         for kind in range(len(self.kinds)):
             units = lying[kind // PACKED] >> 4 * (kind % PACKED) & MANY
             planes.append(jnp.where(sees[:, kind, None], units, 0))
-        own = [jnp.asarray(self.job)[:, None], state.inventory]
+        own = [self.jobs_of(state)[:, None], state.inventory]
         if self.hunger:
             own.append(state.energy[:, None])
         return View(cells=self.window.stack(*planes), own=jnp.concatenate(own, 1).astype(jnp.int16))
@@ -585,12 +608,18 @@ class Frontier(Environment[State, Params]):
             )
         return oracle.bounds(self.task)
 
+    def _over(self, shards: int, capacity: float) -> Any:
+        """The land in strips, one to a device."""
+        from sociarium.envs.frontier.strips import StripedFrontier  # which are frontiers too
+
+        return StripedFrontier(self, shards, capacity)
+
     def gauges(self, state: State, params: Params) -> dict[str, Any]:
         """Units lying about and held, and what the held ones are worth."""
         return {
             "lying": jnp.sum(state.goods, dtype=jnp.float32),
             "held": jnp.sum(state.inventory).astype(jnp.float32),
-            "worth": jnp.sum(state.inventory * params.worth[self.job]),
+            "worth": jnp.sum(state.inventory * params.worth[self.jobs_of(state)]),
         }
 
     def scene(self, state: State, params: Params, player: int | None = None) -> Scene:
@@ -636,6 +665,14 @@ class Frontier(Environment[State, Params]):
                 for bag in np.asarray(state.inventory)
             ),
         )
+
+
+def course(
+    actions: Int[Array, " players"],
+) -> tuple[Int[Array, " players"], Int[Array, " players"]]:
+    """How far down and to the right each action leads."""
+    down = (actions == SOUTH) * 1 - (actions == NORTH) * 1
+    return down, (actions == EAST) * 1 - (actions == WEST) * 1
 
 
 def _put(layer: Array, spot: Int[Array, " players"], value: Array) -> Array:

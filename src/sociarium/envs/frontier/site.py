@@ -22,7 +22,6 @@ class Site:
         self.task, self.tiles, self.copies = task, tiles, tiles[0] * tiles[1]
         self.shape = (task.rows * tiles[0], task.cols * tiles[1])
         self.terrain = Terrain(np.zeros(self.shape, bool))
-        self.grass = np.append(np.ones(self.terrain.cells, np.uint32), np.zeros(3, np.uint32))
         self.beasts = task.hunger.beasts * self.copies if task.hunger else 0
         self.blocks = task.blocks * self.copies if isinstance(task.blocks, int) else 0
         self.rocks = self._cells(() if isinstance(task.blocks, int) else task.blocks)
