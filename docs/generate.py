@@ -504,6 +504,7 @@ def filled(text: str) -> str:
         "proagent": partners_by_fakes,
         "proagent_learned": beside_a_learned_cook,
         "archetypes": shared_answers,
+        "small_model": small_model_in_kitchens,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -727,6 +728,31 @@ def beside_a_learned_cook() -> list[str]:
             for one in report["hypotheses"]
         ),
     ]
+
+
+def small_model_in_kitchens() -> list[str]:
+    """How the local model of 135 million parameters answers in the kitchens' suites."""
+    lines = [
+        "| suite | arm | calls | tokens | decisions read as they came | what was wrong with them |",
+        "|---|---|---|---|---|---|",
+    ]
+    for suite, wrong in (("mindagent", "wrong"), ("proagent", "refused")):
+        report = json.loads((DOCS / "results" / f"{suite}-small_model/report.json").read_text())
+        told = {one.id: one.told for one in read_suite(suite).metric}
+        cells = {
+            (cell["arm"], cell["metric"]): cell["estimate"]["mean"]
+            for cell in report["cells"]
+            if cell["model"] == "local"
+        }
+        for arm in dict.fromkeys(arm for arm, _ in cells):
+            calls, tokens, valid, bad = (
+                cells[arm, metric] for metric in ("calls", "tokens", "valid", wrong)
+            )
+            lines.append(
+                f"| `{suite}` | {arm} | {calls:.0f} | {tokens:,.0f} | {valid:.0%} | "
+                f"{bad:.0f}: {told[wrong].lower()} |"
+            )
+    return [*lines, "", "**Machinery check**: one seed, three steps, unfinished, so no scores."]
 
 
 COMPARED_WHEN_SHARED = ("differing", "points", "less_everybody")
