@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -52,7 +53,7 @@ class HereWorkers(RayWorkers):
 def here(monkeypatch):
     """What `--on ray` connects to, one after the other."""
     given, find = [], importlib.util.find_spec
-    there = lambda name, *at: name == "ray" or find(name, *at)  # noqa: E731
+    there = lambda name, *at: find("json" if name == "ray" else name, *at)  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", there)
     monkeypatch.setattr(RayCluster, "connect", lambda self: given.pop(0))
     monkeypatch.setattr(suite_on_ray, "use_cluster_limits", lambda: None)
@@ -134,9 +135,10 @@ def test_an_engine_that_there_is_not_is_refused(text):
         parse_engine(text)
 
 
-def test_without_the_extra_it_is_named(monkeypatch):
+@pytest.mark.parametrize("spec", [None, ModuleSpec("ray", None)])  # a folder of that name
+def test_without_the_extra_it_is_named(spec, monkeypatch):
     assert parse_engine("local") is None
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with pytest.raises(MissingExtra, match=r'pip install "sociarium\[ray\]"'):
         parse_engine("ray:auto")
 

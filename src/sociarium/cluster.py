@@ -105,7 +105,8 @@ def parse_engine(text: str) -> RayCluster | None:
             "--on is local, ray (on this machine), or ray:ADDRESS of a cluster to which this "
             f"machine belongs, as in ray:auto or ray:HOST:PORT; given {text!r}"
         )
-    if importlib.util.find_spec("ray") is None:
+    spec = importlib.util.find_spec("ray")
+    if spec is None or spec.origin is None:  # there may be a folder of that name
         raise MissingExtra("ray", "ray")
     return RayCluster(address)
 
