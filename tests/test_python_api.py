@@ -176,9 +176,10 @@ def test_importing_the_package_is_quick():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_configure_sets_devices_and_cache(tmp_path: Path):
+def test_configure_sets_devices_and_cache_and_the_last_call_counts(tmp_path: Path):
     code = (
-        f"import sociarium; sociarium.configure(devices=3, cache={str(tmp_path)!r}); "
+        f"import sociarium; sociarium.configure(devices=2, cache={str(tmp_path)!r}); "
+        f"sociarium.configure(devices=3, cache={str(tmp_path)!r}); "
         f"sociarium.configure(devices=3, cache={str(tmp_path)!r}); import jax; "
         "assert len(jax.devices()) == 3; "
         f"assert jax.config.jax_compilation_cache_dir == {str(tmp_path)!r}"

@@ -14,7 +14,7 @@ from sociarium.cli.doctor import Doctor
 from sociarium.cli.info import Info
 from sociarium.cli.list import List
 from sociarium.cli.watch import Watch
-from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.errors import BadArgument, MissingFacet, UnknownName
 
 
 def last_json(capsys):
@@ -87,6 +87,23 @@ def test_bench_prints_one_object_with_all_figures(capsys):
     assert row["view_bytes_per_env_step"] == 2 * 3 * 121
     assert row["player_steps_per_s"] == pytest.approx(2 * row["env_steps_per_s"])
     assert 0 < row["ratio"] < 5
+
+
+def test_bench_plays_one_world_over_devices_beside_the_same_in_one_piece(capsys):
+    BenchCommand("frontier_exploration", players="16", shards="1", steps=5, json=True).run()
+    row = last_json(capsys)
+    assert (row["players"], row["shards"], row["slots"], row["steps"]) == (16, 1, 16, 5)
+    assert len(row["hash"]) == 64 and row["hash"] == row["hash_in_one_piece"]
+    assert row["checksum"] == row["checksum_in_one_piece"] and row["ratio"] > 0
+
+
+def test_bench_says_what_cannot_lie_over_devices():
+    with pytest.raises(MissingFacet, match="Shardable"):
+        BenchCommand("coins", shards="2").run()
+    with pytest.raises(BadArgument, match="one world"):
+        BenchCommand(all=True, shards="2").run()
+    with pytest.raises(BadArgument, match="--set takes name=value"):
+        BenchCommand("frontier_exploration", shards="1", set=(("forced",),)).run()
 
 
 def test_bench_wants_one_world_or_all():

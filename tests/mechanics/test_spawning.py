@@ -294,3 +294,20 @@ def test_the_first_run_begins_at_every_free_entry_equally_often():
     words = jax.random.bits(jax.random.key(0), (20_000,), jnp.uint32)
     runs = jax.vmap(spawning.in_runs, (0, None, None))(words, free, jnp.array([1]))
     np.testing.assert_allclose((runs == 1).mean(0), [1 / 3, 0, 1 / 3, 1 / 3], atol=0.015)
+
+
+@pytest.mark.parametrize("things", [0, 1, 40, 90])
+def test_things_are_scattered_alike_whether_numpy_or_xla_sorts_the_lots(monkeypatch, things):
+    monkeypatch.setattr(spawning, "LARGE", 99)
+    taken = jnp.asarray(np.random.default_rng(things).random(100) < 0.1).at[90:].set(False)
+    by_xla = jax.jit(spawning.scattered_over, static_argnums=2)
+    for seed in range(5):
+        key = sociarium.key(seed)
+        scattered = spawning.scattered_over(key, taken, things)
+        np.testing.assert_array_equal(scattered, by_xla(key, taken, things))
+        assert len(set(np.asarray(scattered).tolist())) == things
+
+
+def test_equal_lots_go_in_the_order_of_their_places():
+    lots = np.array([3, 1, 3, 0, 1, 3], np.uint32)
+    assert spawning._least_by_numpy(lots, 5).tolist() == [3, 1, 4, 0, 2]

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, Protocol, runtime_checkable
 
 import jax
 from jax.sharding import Mesh, PartitionSpec
@@ -13,6 +13,7 @@ from sociarium.core.environment import Environment, Params, State, Transition, V
 EVERYWHERE = PartitionSpec()  # the same on every device
 
 
+@runtime_checkable
 class MeshPart(Protocol):
     """What one device steps, with players in slots: rows are slots, some of them free.
 
