@@ -30,4 +30,4 @@ def any_says(facts: Sequence[bool]) -> list[bool]:
     if alone():
         return list(facts)
     told = np.asarray(multihost_utils.process_allgather(np.array(facts)))
-    return [bool(fact) for fact in told.reshape(-1, len(facts)).any(0)]
+    return [bool(column.any()) for column in told.reshape(-1, len(facts)).T]
