@@ -19,6 +19,8 @@ from sociarium.core.episode import fingerprint
 from sociarium.core.errors import SociariumError
 from sociarium.core.mesh import EVERYWHERE
 from sociarium.envs.frontier.frontier import NORTH, STAY
+from sociarium.networks.actor_critic import NetworkConfig, actor_critic
+from sociarium.players.policy import Policy
 from sociarium.players.scripted.frontier import Gatherer
 
 FORCED = {"deliberation": 0, "forced": 0.5}
@@ -36,26 +38,36 @@ def hashes(name, players, shards, steps, **numbers):
     return [played_hash(world, steps, params) for world in worlds]
 
 
-def everything_that_a_gatherer_does():
-    """The checksum, the last state and what all remember and see, of a script that remembers."""
+def policy(env):
+    """New weights that remember, as PPO begins with."""
+    config = NetworkConfig(core="gru")
+    sizes = env.players, len(env.actions), 0
+    return Policy(actor_critic(sociarium.key(5), config, env.view_spec, *sizes))
+
+
+def everything_that_one_does(player):
+    """The checksum, the last state, and what all see and remember."""
     env = sociarium.make("frontier_exploration", players=60, tiles=(2, 1))
     params = env.params()
 
     def played(world):
-        play, state = OneForAll(world, Gatherer(env), params), world.begin(start(env, params))
+        play, state = OneForAll(world, player(env), params), world.begin(start(env, params))
         state, rows, _ = world.compiled(play.begin, state)(state, (), ())
         run = world.compiled(play.steps, state)
         state, (memory, view, _), checksum = run(state, rows, jnp.arange(30))
-        return state, (memory, view), int(checksum)
+        return state, (view, memory), int(checksum)
 
     state, rows, checksum = played(Whole(env))
     over = OverDevices(env, 4, capacity=3.0)
     parts, rows_of_slots, checksum_over = played(over)
     slot = np.argsort(np.asarray(parts.seat), kind="stable")[: env.players]
     ordered = jax.tree.map(lambda x: np.asarray(x)[slot], rows_of_slots)
+    memories = (jax.tree.leaves(remembered) for remembered in (rows[1], ordered[1]))
+    gaps = [np.abs(np.subtract(a, b, dtype=float)).max() for a, b in zip(*memories, strict=True)]
     return {
-        "in one piece": [checksum, fingerprint([state]), fingerprint([rows])],
-        "over": [checksum_over, fingerprint([over.mesh.collect(parts)]), fingerprint([ordered])],
+        "in one piece": [checksum, fingerprint([state]), fingerprint([rows[0]])],
+        "over": [checksum_over, fingerprint([over.mesh.collect(parts)]), fingerprint([ordered[0]])],
+        "gap": float(max(gaps)),
         "crossings": over.crossings(parts),
     }
 
@@ -111,7 +123,8 @@ def refusals():
 CHECKS = {
     "bare": partial(hashes, "frontier_exploration", 200, (2, 8), 60),
     "contract": partial(hashes, "frontier_exploration+contract", 300, (4,), 40, **FORCED),
-    "gatherer": everything_that_a_gatherer_does,
+    "gatherer": partial(everything_that_one_does, Gatherer),
+    "policy": partial(everything_that_one_does, policy),
     "march": marching_north,
     "refusals": refusals,
     "large": partial(hashes, "frontier_exploration", 2000, (1, 2, 4, 8), 300),
