@@ -115,9 +115,9 @@ class Launch:
             return 0
         code = started[first].returncode
         _end(started)
-        if code in (2, 130) and first == 0:  # it said so itself
-            return code
-        if (first and started[0].returncode in (0, LOST)) or started[0].returncode < 0:
+        if started[0].returncode in (2, 130):  # it said why
+            return started[0].returncode
+        if first:
             _tell(told[first - 1])
         by = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         print(
