@@ -62,7 +62,7 @@ TAKING_A_WORLD = {
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
 TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
-TAKING_NONE |= {"calls", "serve-local", "evaluate", "pack", "verify", "compare"}
+TAKING_NONE |= {"calls", "serve-local", "evaluate", "pack", "verify", "compare", "launch"}
 UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study", "deterrence")
 
 
