@@ -103,7 +103,7 @@ def test_bench_says_what_cannot_lie_over_devices():
     with pytest.raises(BadArgument, match="one world"):
         BenchCommand(all=True, shards="2").run()
     with pytest.raises(BadArgument, match="--set takes name=value"):
-        BenchCommand("frontier_exploration", shards="1", set=(("forced",),)).run()
+        BenchCommand("frontier_exploration", shards="1", settings=(("forced",),)).run()
 
 
 def test_bench_wants_one_world_or_all():

@@ -94,9 +94,9 @@ class SeatedHost:
     def groups(
         self, seats: Sequence[int], view: View, legal: Bool[np.ndarray, "seats actions"]
     ) -> list[tuple[int, ...]]:
-        """The seats by whose answer counts for whom: each by itself, unless they share answers."""
+        """The seats of one that shares answers, by whose answer counts for whom."""
         player: Any = self.player
-        return player.groups(seats, view, legal) if self.shares else [(seat,) for seat in seats]
+        return player.groups(seats, view, legal)
 
     def ask(
         self, percepts: Sequence[Percept], groups: Sequence[tuple[int, ...]], step: int

@@ -22,11 +22,10 @@ from sociarium.charters.society import Society
 from sociarium.core import random
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.facets import Shardable
-from sociarium.core.mesh import EVERYWHERE, MeshPart, MeshWorld
+from sociarium.core.mesh import CAPACITY, EVERYWHERE, MeshPart, MeshWorld
 from sociarium.players.protocol import PurePlayer
 from sociarium.players.scripted.anywhere import Uniform
 
-CAPACITY = 1.5  # slots on a device, as a multiple of the players there would be on average
 ROUNDS = 5  # in which a world in one piece and its parts take turns
 
 

@@ -11,13 +11,14 @@ from rich.table import Table
 
 import sociarium
 from sociarium.arena.benchmark import Speed, measure
-from sociarium.arena.one_world import CAPACITY, OneWorldSpeed
+from sociarium.arena.one_world import OneWorldSpeed
 from sociarium.arena.one_world import measure as measure_one_world
 from sociarium.catalogue import find, full_name, worlds
 from sociarium.cli.checks import World, at_least
 from sociarium.cli.train import pairs
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Shardable
+from sociarium.core.mesh import CAPACITY
 from sociarium.machine import configure, running
 
 FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. --json shows more."
@@ -44,10 +45,12 @@ class BenchCommand:
     steps: int = 100  # of one world over devices
     capacity: float = CAPACITY  # slots on a device, as a multiple of the players there on average
     hash: bool = True  # play one world again for the hash of its trajectory
-    set: Annotated[
+    settings: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]],
         tyro.conf.arg(
-            metavar="NAME=VALUE ...", help="numbers of one world's rules, e.g. forced=0.5"
+            name="set",
+            metavar="NAME=VALUE ...",
+            help="numbers of one world's rules, e.g. forced=0.5",
         ),
     ] = ()
     json: bool = False  # one JSON object a line instead of a table
@@ -79,9 +82,7 @@ class BenchCommand:
     def _make(self, name: str, players: int | None) -> Any:
         if players is None or not self.same_density:
             return sociarium.make(name, players=players)
-        copies = math.ceil(players / find(name).players)
-        down = max(1, math.isqrt(copies))
-        return sociarium.make(name, players=players, tiles=(down, math.ceil(copies / down)))
+        return _tiled(name, players, math.ceil(players / find(name).players))
 
     def _one_world(self, shards: list[int]) -> None:
         """A row for each number of players and of shards."""
@@ -90,7 +91,8 @@ class BenchCommand:
         at_least("steps", self.steps)
         if not running():
             configure(devices=max(shards))
-        numbers = {n: float(x) for n, x in pairs("set", (w for g in self.set for w in g)).items()}
+        words = pairs("set", (word for group in self.settings for word in group))
+        numbers = {name: float(value) for name, value in words.items()}
         console, rows = Console(stderr=True), []
         for players in _numbers(self.players, "players") or [None]:
             env = _spacious(self.world, players)
@@ -129,7 +131,12 @@ def _spacious(name: str, players: int | None) -> Any:
     copies = math.ceil((players or env.players) / env.players)
     if copies == 1 or not env.has(Shardable):
         return sociarium.make(name, players=players)
-    down = max(1, math.isqrt(copies) // 4) * 4
+    return _tiled(name, players, copies, down_by=4)
+
+
+def _tiled(name: str, players: int | None, copies: int, down_by: int = 1) -> Any:
+    """A world whose map is repeated so often at least, down by a multiple."""
+    down = max(1, math.isqrt(copies) // down_by) * down_by
     return sociarium.make(name, players=players, tiles=(down, math.ceil(copies / down)))
 
 

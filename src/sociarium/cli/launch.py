@@ -165,12 +165,13 @@ def _free_port() -> int:
 
 def _first_failure(started: Sequence[subprocess.Popen[bytes]]) -> int | None:
     """Waits until all have ended well, or until one has not: its number."""
-    while any(process.poll() is None for process in started):
-        for number, process in enumerate(started):
-            if process.poll():
-                return number
+    while True:
+        codes = [process.poll() for process in started]
+        if any(codes):
+            return next(number for number, code in enumerate(codes) if code)
+        if None not in codes:
+            return None
         time.sleep(0.1)
-    return next((number for number, process in enumerate(started) if process.poll()), None)
 
 
 def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Int, Key
 from sociarium.core.environment import Environment, Params, State, Transition, View
 
 EVERYWHERE = PartitionSpec()  # the same on every device
+CAPACITY = 1.5  # slots on a device, as a multiple of the players there would be on average
 
 
 @runtime_checkable

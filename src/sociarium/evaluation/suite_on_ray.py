@@ -16,6 +16,7 @@ from sociarium.evaluation.suite_run import (
     SuiteUnit,
     UnitResult,
     answered_at_once,
+    by_episode,
 )
 from sociarium.language.models.cluster_limits import use_cluster_limits
 from sociarium.views.progress import work_progress
@@ -58,10 +59,7 @@ def _parts(table: list[SuiteUnit], workers: int) -> Iterator[WorkPart]:
 
 def _chunks(units: list[SuiteUnit]) -> Iterator[list[SuiteUnit]]:
     """As many episodes as are played at once, with all units of each."""
-    by_episode: dict[str, list[SuiteUnit]] = {}
-    for unit in units:
-        by_episode.setdefault(unit.episode, []).append(unit)
-    groups, most = list(by_episode.values()), AT_ONCE[False]
+    groups, most = by_episode(units), AT_ONCE[False]
     for first in range(0, len(groups), most):
         yield [unit for group in groups[first : first + most] for unit in group]
 

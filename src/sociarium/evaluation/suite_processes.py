@@ -10,7 +10,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from sociarium.evaluation.suite_run import Apart, RunPlan, SuiteRun, SuiteUnit, UnitResult
+from sociarium.evaluation.suite_run import (
+    Apart,
+    RunPlan,
+    SuiteRun,
+    SuiteUnit,
+    UnitResult,
+    by_episode,
+)
 from sociarium.language.models.config import find_models
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.machine import configure, die_with
@@ -55,10 +62,7 @@ def parts_of(table: list[SuiteUnit]) -> list[list[SuiteUnit]]:
     """
     if not table[0].outside:
         return [table]
-    by_episode: dict[str, list[SuiteUnit]] = {}
-    for unit in table:
-        by_episode.setdefault(unit.episode, []).append(unit)
-    groups = list(by_episode.values())
+    groups = by_episode(table)
     parts = [groups[first : first + MATCHES] for first in range(0, len(groups), MATCHES)]
     return [[unit for group in part for unit in group] for part in parts]
 

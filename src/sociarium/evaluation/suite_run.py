@@ -293,10 +293,7 @@ class SuiteRun:
     ) -> Iterator[list[UnitResult]]:
         """Plays the episodes of a table, many at once; `at_once` says how many, if it is known."""
         free_programs()
-        by_episode: dict[str, list[SuiteUnit]] = {}
-        for unit in table:
-            by_episode.setdefault(unit.episode, []).append(unit)
-        groups, outside = list(by_episode.values()), table[0].outside
+        groups, outside = by_episode(table), table[0].outside
         env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
         most = min(AT_ONCE[outside or series], at_once or answered_at_once(table))
@@ -409,6 +406,14 @@ class SuiteRun:
         match = terms.match(env, seats, unit.seed, silent, folder, params=env.params(**told.params))
         folder.begin(match, unit.arm.name, seats, unit.seed, terms)
         return match
+
+
+def by_episode(units: Iterable[SuiteUnit]) -> list[list[SuiteUnit]]:
+    """The units of each episode, which are played together."""
+    found: dict[str, list[SuiteUnit]] = {}
+    for unit in units:
+        found.setdefault(unit.episode, []).append(unit)
+    return list(found.values())
 
 
 def answered_at_once(table: Sequence[SuiteUnit]) -> int:

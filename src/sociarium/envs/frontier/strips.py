@@ -21,14 +21,13 @@ from sociarium.core.actions import STAY
 from sociarium.core.environment import Transition, View, bare_transition
 from sociarium.core.errors import BadArgument, SociariumError
 from sociarium.core.facets import Board
-from sociarium.core.mesh import EVERYWHERE, MeshWorld
+from sociarium.core.mesh import CAPACITY, EVERYWHERE, MeshWorld
 from sociarium.core.scene import Scene
 from sociarium.envs.frontier.frontier import Frontier, Params, State, course
 from sociarium.mechanics import strips
 from sociarium.mechanics.strips import STRIPS, StripRing, StripWindow
 from sociarium.mechanics.terrain import Terrain
 
-CAPACITY = 1.5  # slots of a strip, as a multiple of the players there would be on average
 ALONG = PartitionSpec(STRIPS)
 OF_PLAYERS = ("inventory", "energy", "kinds_known", "workplaces_known")
 OF_CELLS = ("block", "workplace", "goods", "wild", "vein", "left_by")
