@@ -1,7 +1,7 @@
-"""A Ray cluster of three machines that are all this one, and ways to lose some of it.
+"""A Ray cluster of machines that are all this one, and ways to lose some of it.
 
-`python -m tests.ray_nodes` starts it, says its address, and takes words: `lose` a machine, `gain`
-one, or the end of its input, at which everything stops.
+`python -m tests.ray_nodes 3` starts three, says their address, and takes words: `lose` a machine,
+`gain` one, or the end of its input, at which everything stops.
 """
 
 import contextlib
@@ -35,10 +35,10 @@ def processes(below):
 class Nodes:
     """The cluster, in a process of its own."""
 
-    def __init__(self):
+    def __init__(self, machines=3):
         self.folder = tempfile.mkdtemp(prefix="ray-")  # sockets have short names
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ray_nodes"],
+            [sys.executable, "-m", "tests.ray_nodes", str(machines)],
             env=os.environ | QUIET | {"RAY_TMPDIR": self.folder},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -77,11 +77,11 @@ class Nodes:
         return False
 
 
-def serve():
+def serve(machines):
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args=NODE)
-    others = [cluster.add_node(**NODE) for _ in range(2)]
+    others = [cluster.add_node(**NODE) for _ in range(machines - 1)]
     print(f"nodes: {cluster.address}", flush=True)
     for line in sys.stdin:
         if line.strip() == "lose":
@@ -93,4 +93,4 @@ def serve():
 
 
 if __name__ == "__main__":
-    serve()
+    serve(int(sys.argv[1]))

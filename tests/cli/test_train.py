@@ -1,5 +1,6 @@
 """`train` and `sweep` do what their help says, go on where they stopped, and say what is wrong."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -11,11 +12,12 @@ import pytest
 from PIL import Image
 
 from sociarium.cli import watch
-from sociarium.cli.sweep import Sweep, parse_grid
+from sociarium.cli.sweep import Sweep, _row, parse_grid
 from sociarium.cli.train import Train, count, default_name
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import preferences, presets, progress
+from sociarium.learning.folder import RunFolder
 from sociarium.learning.run_summary import seats_of_run
 from sociarium.learning.training import Plan, Training
 from tests.learning.runs import EACH, SMALL
@@ -223,6 +225,18 @@ def test_a_grid_splits_preferences_where_they_begin():
 def swept(out, *grid, **changes):
     words = {"steps": str(3 * EACH), "seeds": 2, "settings": NUMBERS, "json": True}
     return Sweep("ippo", "coins", grid=(grid,), out=out, **{**words, **changes})
+
+
+def test_a_run_that_begins_again_beside_its_sweep_has_no_figures_for_a_moment(tmp_path):
+    plan = Plan("ippo", "coins-v0", "selfish")
+    with RunFolder(tmp_path / "run", tensorboard=False) as run:
+        run.begin(dataclasses.asdict(plan), plan.seeds)
+        run.metrics.touch()  # as a worker leaves it that goes back to the start
+        unknown = dict.fromkeys(("steps", "return", "cooperation"))
+        assert _row(run.path) == {**unknown, "finished": False}
+        run.update(finished=True)
+        with pytest.raises(CannotRead, match="no figures yet"):
+            _row(run.path)
 
 
 def test_a_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):

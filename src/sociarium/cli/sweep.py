@@ -18,7 +18,7 @@ from sociarium.cli.checks import On
 from sociarium.cli.train import Train, check_folder, count, filename, pairs, shown, trained
 from sociarium.cluster import parse_engine
 from sociarium.core import disk
-from sociarium.core.errors import BadArgument
+from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import MANIFEST
 from sociarium.learning import preferences
 from sociarium.learning.folder import METRICS, RunFolder
@@ -183,8 +183,14 @@ def _state(plan: Plan, folder: Path) -> str:
 
 
 def _row(folder: Path) -> dict[str, Any]:
-    """What a run came to so far."""
-    known = run_summary(folder) if (folder / METRICS).exists() else {}
+    """What a run came to so far; one that begins again has no figures for a moment."""
+    known = {}
+    if (folder / METRICS).exists():
+        try:
+            known = run_summary(folder)
+        except CannotRead:
+            if state_of(folder) == "finished":
+                raise
     row = {name: known.get(name) for name in ("steps", "finished", "return", "cooperation")}
     return {**row, "finished": bool(row["finished"])}
 
