@@ -18,6 +18,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from sociarium.arena.lanes import Lanes
+from sociarium.arena.program_costs import bytes_held, bytes_moved
 from sociarium.core import random
 from sociarium.core.environment import Environment, View
 from sociarium.core.facets import Bench, ground_plan
@@ -40,6 +41,8 @@ class Speed:
     cpu_us_per_player_step: float
     compile_s: float
     view_bytes_per_env_step: int
+    held_bytes_per_player: float  # while steps are made
+    moved_bytes_per_player_step: float  # as the compiler counts
     devices: int
     backend: str
     rounds: int
@@ -95,6 +98,8 @@ def measure(
         cpu_us_per_player_step=statistics.median(cpu_times) / steps / env.players * 1e6,
         compile_s=compile_s,
         view_bytes_per_env_step=env.players * env.view_spec.bytes_per_player,
+        held_bytes_per_player=bytes_held(world, devices) / lanes / env.players,
+        moved_bytes_per_player_step=bytes_moved(world, devices) / lanes / env.players,
         devices=devices,
         backend=jax.default_backend(),
         rounds=rounds,

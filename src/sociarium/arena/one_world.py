@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from sociarium.arena.program_costs import bytes_held, bytes_moved, kernels, messages
 from sociarium.arena.trajectory_hash import trajectory_hash
 from sociarium.charters.society import Society
 from sociarium.core import random
@@ -35,7 +36,10 @@ Step = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 
 @dataclass(frozen=True)
 class OneWorldSpeed:
-    """One row of the benchmark. `ratio` compares processor time with the world in one piece."""
+    """One row of the benchmark. `ratio` compares processor time with the world in one piece.
+
+    What is held, moved in a step, and sent from a device to another is as the compiler counts.
+    """
 
     env: str
     players: int
@@ -47,6 +51,14 @@ class OneWorldSpeed:
     cpu_us_per_player_step: float
     cpu_us_in_one_piece: float
     ratio: float
+    held_bytes_per_player: float
+    held_bytes_in_one_piece: float
+    moved_bytes_per_player_step: float
+    moved_bytes_in_one_piece: float
+    kernels_per_step: int
+    border: int
+    messages_per_step: int
+    sent_bytes_per_step: int
     crossings: int
     reset_s: float
     spread_s: float
@@ -290,6 +302,7 @@ def measure(
     told = [played_hash(world, steps, params) if hashes else None for world in worlds]
     players, seconds = env.players, statistics.median(over.seconds) / over.each
     cpu, cpu_whole = (statistics.median(t.cpu) / t.each / players * 1e6 for t in both)
+    sent = messages(over.program)
     return OneWorldSpeed(
         env=env.id or type(env).__name__,
         players=players,
@@ -301,6 +314,14 @@ def measure(
         cpu_us_per_player_step=cpu,
         cpu_us_in_one_piece=cpu_whole,
         ratio=statistics.median(a / b for a, b in zip(over.cpu, whole.cpu, strict=True)),
+        held_bytes_per_player=bytes_held(over.program, shards) / players,
+        held_bytes_in_one_piece=bytes_held(whole.program) / players,
+        moved_bytes_per_player_step=bytes_moved(over.program, shards) / players,
+        moved_bytes_in_one_piece=bytes_moved(whole.program) / players,
+        kernels_per_step=kernels(over.program),
+        border=worlds[0].mesh.border,
+        messages_per_step=len(sent),
+        sent_bytes_per_step=sum(sent),
         crossings=worlds[0].crossings(over.state),
         reset_s=reset_s,
         spread_s=over.spread_s,

@@ -59,6 +59,7 @@ class MeshWorld(Environment[State, Params], abc.ABC, Generic[State, Params]):
     mesh: Mesh
     shards: int
     slots: int  # for players, on each device
+    border: int  # cells that a device has beside each neighbour
 
     @property
     @abc.abstractmethod

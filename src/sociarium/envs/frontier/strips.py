@@ -139,6 +139,7 @@ class StripedFrontier(MeshWorld[StripState, Params]):
         for name in ("players", "sheet", "actions", "view_spec", "event_specs", "gauge_specs"):
             setattr(self, name, getattr(world, name))
         rows, cols = world.site.shape
+        self.border = cols
         self.strip = Strip(world, StripRing(shards, rows // shards, cols))
         self.slots = min(world.players, math.ceil(capacity * world.players / shards))
         if self.slots < world.players / shards:
