@@ -140,6 +140,18 @@ def test_r4_the_numbers_are_those_of_the_sheet():
     assert (limit == jax.jit(jax.vmap(env.growth_limit, (0, None)))(dirty, params)).all()
 
 
+@pytest.mark.parametrize("water", [4_000_000, 5_000_000, 24_000_000, 500_000_000])
+def test_r4_holds_on_the_waters_of_a_million_players(water):
+    env = CleanUp()
+    env.water = water
+    params = env.params()
+    share = np.array([0.0, 0.1, 0.2, 0.3999, 0.4, 0.9])
+    dirty = jnp.asarray(share * water, jnp.int32)
+    limit = jax.vmap(env.growth_limit, (0, None))(dirty, params)
+    sheet = 0.05 * np.maximum(1 - share / 0.4, 0)
+    assert np.allclose(np.asarray(limit) / 2**31, sheet, rtol=0, atol=2e-6)
+
+
 def test_r4_waste_cleaned_in_this_step_no_longer_counts():
     state = STAGE.draw("xxxwww..~~...\nxxxwww..~~...\n.^...........")
     after, _ = STAGE.step(state, "clean", growth=ALWAYS)

@@ -14,7 +14,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.arena.program_costs import bytes_held, bytes_moved, kernels, messages
@@ -85,6 +85,10 @@ class OnePiece(MeshPart):
         """All seats in order."""
         return jnp.arange(self.env.players, dtype=jnp.int32)
 
+    def in_seat_order(self, seats: Int[Array, " players"], column: Array) -> Array:
+        """The column: it is so already."""
+        return column
+
     def observe(self, state: Any, params: Any) -> View:
         """What everybody sees."""
         return self.env.observe(state, params)
@@ -111,9 +115,28 @@ class Whole:
     def __init__(self, env: Environment[Any, Any]) -> None:
         self.whole, self.env, self.part = env, env, OnePiece(env)
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the mesh over which players are spread."""
+        return ()
+
+    @property
+    def devices(self) -> int:
+        """How many devices share the players."""
+        return 1
+
+    @property
+    def slots(self) -> int:
+        """Slots of one device."""
+        return self.env.players
+
     def begin(self, state: Any) -> Any:
         """The state as it lies here."""
         return state
+
+    def lay(self, rows: Any, plain: Any) -> tuple[Any, Any]:
+        """Rows and plain values, where compiled functions leave them."""
+        return rows, plain
 
     def compiled(self, function: Step, state: Any, donate: bool = False) -> Step:
         """`function` compiled; with `donate` it may write over the state and rows it is given."""
@@ -121,7 +144,8 @@ class Whole:
 
     def total(self, numbers: UInt32[Array, " slots"]) -> UInt32[Array, ""]:
         """The sum over everybody, modulo 2^32."""
-        return jnp.sum(numbers, dtype=jnp.uint32)
+        here = jnp.sum(numbers, dtype=jnp.uint32)
+        return jax.lax.psum(here, self.axes) if self.axes else here
 
     def check(self, state: Any) -> None:
         """Nothing can go wrong."""
@@ -148,12 +172,33 @@ class OverDevices(Whole):
         """Whether there is a society around the world."""
         return self.env is not self.mesh
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the mesh; none under a charter, where everybody is everywhere."""
+        return () if self.under_charter else self.mesh.mesh.axis_names
+
+    @property
+    def devices(self) -> int:
+        """How many devices share the players."""
+        return 1 if self.under_charter else self.mesh.shards
+
+    @property
+    def slots(self) -> int:
+        """Slots of one device."""
+        return self.env.players if self.under_charter else self.mesh.slots
+
     def begin(self, state: Any) -> Any:
         """The state on the mesh, what is not the world's everywhere."""
         if not self.under_charter:
             return self.mesh.spread(state)
         own = jax.tree.map(jnp.copy, eqx.tree_at(lambda s: s.world, state, None))
         return _with_world(own, self.mesh.spread(state.world))
+
+    def lay(self, rows: Any, plain: Any) -> tuple[Any, Any]:
+        """Rows where their players are, plain values everywhere."""
+        lies = (PartitionSpec(*self.axes), EVERYWHERE)
+        shardings = (NamedSharding(self.mesh.mesh, spec) for spec in lies)
+        return tuple(map(jax.device_put, (rows, plain), shardings))
 
     def specs(self, state: Any) -> Any:
         """How each part of a state lies on the mesh."""
@@ -164,14 +209,9 @@ class OverDevices(Whole):
 
     def compiled(self, function: Step, state: Any, donate: bool = False) -> Step:
         """`function` on the mesh, with rows where their players are."""
-        rows = EVERYWHERE if self.under_charter else PartitionSpec(*self.mesh.mesh.axis_names)
+        rows = PartitionSpec(*self.axes)
         specs = self.specs(state), rows, EVERYWHERE
         return self.mesh.on_mesh(function, specs, specs, donate_argnums=(0, 1) if donate else ())
-
-    def total(self, numbers: UInt32[Array, " slots"]) -> UInt32[Array, ""]:
-        """The sum over everybody, modulo 2^32."""
-        here = super().total(numbers)
-        return here if self.under_charter else jax.lax.psum(here, self.mesh.mesh.axis_names)
 
     def crossings(self, state: Any) -> int:
         """How often a player went from one device to another so far."""

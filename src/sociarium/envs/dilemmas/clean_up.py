@@ -74,6 +74,7 @@ LEGEND = {".": "sand", "#": "wall", "w": "basin", "~": "river", "B": "orchard", 
 TILES = ("nothing", "sand", "wall", "river", "clean water", "waste", "orchard", "apple")
 NOTHING, SAND, WALL, RIVER, WATER, WASTE, ORCHARD, APPLE = range(len(TILES))
 ZAP, CLEAN = len(turning.MOVES), len(turning.MOVES) + 1
+PARTS, MOST_PARTS = 256, 2**30  # of a water cell, and of all water, as growth is reckoned
 
 
 class Params(eqx.Module):
@@ -298,13 +299,13 @@ class CleanUp(GridWorld[State, Params]):
     def growth_limit(self, dirty: Int[Array, ""], params: Params) -> Array:
         """The integer threshold of growth at this many fouled cells.
 
-        Only products and quotients, in units of 1/256 cell: the same bits however it is compiled.
+        Only products and quotients of whole parts of a cell: the same bits however it is compiled.
         """
-        unit = 256 * self.water
-        none = jnp.round(params.depletion * unit).astype(jnp.int32)
-        full = jnp.round(params.restoration * unit).astype(jnp.int32)
+        parts = min(PARTS, MOST_PARTS // self.water)
+        none = jnp.round(params.depletion * (parts * self.water)).astype(jnp.int32)
+        full = jnp.round(params.restoration * (parts * self.water)).astype(jnp.int32)
         span = jnp.maximum(none - full, 1)
-        share = jnp.clip(none - dirty * 256, 0, span) / span
+        share = jnp.clip(none - dirty * parts, 0, span) / span
         return (random.threshold(params.growth) * share).astype(jnp.uint32)
 
     def credited(
