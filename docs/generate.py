@@ -504,6 +504,12 @@ def filled(text: str) -> str:
         "proagent": partners_by_fakes,
         "proagent_learned": beside_a_learned_cook,
         "archetypes": shared_answers,
+        "scale:cost": cost_curves,
+        "scale:same": over_devices,
+        "scale:devices": strong_and_weak,
+        "scale:matches": matches_by_machines,
+        "scale:model": cost_model,
+        "scale:outlook": gpu_outlook,
         "small_model": small_model_in_kitchens,
     }
 
@@ -828,6 +834,196 @@ def shared_answers() -> list[str]:
         f"`{many['world']}`, {many['steps']} steps, against an endpoint on the same machine that "
         f"answers after {many['answer_seconds']} s, {many['slots']} calls at a time; compiling "
         f"included; at most {many['peak_bytes'] / 1e9:.1f} GB of memory.",
+    ]
+
+
+def _scale(*parts: str) -> list[Any]:
+    found = json.loads((DOCS / "results" / "scale.json").read_text())
+    return [found[part] for part in parts]
+
+
+def cost_curves() -> list[str]:
+    """What a player costs in societies of ever more of them."""
+    dilemma, devices, million = _scale("cost", "devices", "million")
+    walked = {row["players"]: row for row in dilemma}
+    cells = [*devices, *million]
+    lines = [
+        "| players | clean_up: CPU us | bytes held | bytes moved | frontier_exploration: CPU us | "
+        "bytes held | bytes moved |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for players in (1_000, 10_000, 100_000, 1_000_000):
+        told = ["", "", ""]
+        if row := walked.get(players):
+            told = [
+                f"{row['cpu_us_per_player_step']:.2f}",
+                f"{row['held_bytes_per_player']:,.0f}",
+                f"{row['moved_bytes_per_player_step']:,.0f}",
+            ]
+        rows = [row for row in cells if row["players"] == players]
+        took = sorted(row["cpu_us_in_one_piece"] for row in rows)
+        spread = f" ({took[0]:.2f} to {took[-1]:.2f})" if len(took) > 1 else ""
+        told += [
+            f"{np.median(took):.2f}{spread}",
+            f"{rows[0]['held_bytes_in_one_piece']:,.0f}",
+            f"{rows[0]['moved_bytes_in_one_piece']:,.0f}",
+        ]
+        lines.append(f"| {players:,} | {' | '.join(told)} |")
+    return [
+        *lines,
+        "",
+        "One world in one piece, at its usual density. Figures of a player and a step, views and "
+        "legal actions of everybody in every step; two cores without a GPU. Bytes are counted by "
+        "the compiler: what is held includes what the program needs on the way; what is moved "
+        "is all that instructions read and write, more than reaches the memory. clean_up: median "
+        "of three rounds of one run. frontier_exploration: median and range of four runs, and "
+        "one with a million players, each run a median of five rounds.",
+    ]
+
+
+def over_devices() -> list[str]:
+    """One world over devices beside the same world in one piece."""
+    same, charter, million = _scale("same", "charter", "million")
+    lines = [
+        "| frontier_exploration, 50 cells a player | devices | crossings | CPU us a player-step | "
+        "in one piece | ratio | same trajectory |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for title, rows in (
+        ("10,000 players, 500 steps", same),
+        ("the same under `contract` (`deliberation=0 forced=0.5`)", charter),
+        ("1,000,000 players, 100 steps", million),
+    ):
+        for row in rows:
+            name = title if row is rows[0] else ""
+            mark = "hash" if row["hash"] else "checksum"
+            if row[mark] != row[f"{mark}_in_one_piece"]:
+                mark = "no"
+            lines.append(
+                f"| {name} | {row['shards']} | {row['crossings']:,} | "
+                f"{row['cpu_us_per_player_step']:.2f} | {row['cpu_us_in_one_piece']:.2f} | "
+                f"{row['ratio']:.2f} | {mark} |"
+            )
+    (row,) = million
+    hashes = [len({row["hash"] for row in rows}) for rows in (same, charter)]
+    assert hashes == [1, 1]
+    return [
+        *lines,
+        "",
+        "One run each; CPU time is the median of five rounds that the two took in turns, and the "
+        "ratio the median of the ratios of the rounds. All hashes of a block are equal: they are "
+        "of every state, view, reward and list of legal actions. The checksum is of actions and "
+        f"rewards. With a million players the start took {row['reset_s']:.1f} s, spreading it "
+        f"over devices {row['spread_s']:.1f} s and compiling {row['compile_s']:.1f} s "
+        f"({row['compile_s_in_one_piece']:.1f} s in one piece).",
+    ]
+
+
+def strong_and_weak() -> list[str]:
+    """Processor time over devices, with as many players on ever more, and as many on each."""
+    (rows,) = _scale("devices")
+    found = {(row["players"], row["shards"]): row for row in rows}
+    counts = sorted({row["shards"] for row in rows})
+
+    def line(title: str, players: list[int]) -> str:
+        told = [
+            f"{row['cpu_us_per_player_step']:.2f} ({row['ratio']:.2f})"
+            for row in (found[n, k] for n, k in zip(players, counts, strict=True))
+        ]
+        return f"| {title} | {' | '.join(told)} |"
+
+    sizes = sorted({row["players"] for row in rows if row["shards"] == 1})
+    return [
+        f"| CPU us a player-step (ratio) | {' | '.join(f'{k} devices' for k in counts)} |".replace(
+            "1 devices", "1 device"
+        ),
+        "|---" * (len(counts) + 1) + "|",
+        *(line(f"{n:,} players on all", [n] * len(counts)) for n in sizes),
+        line("10,000 players on each", [10_000 * k for k in counts]),
+        "",
+        "frontier_exploration, 100 steps; ratio to the same world in one piece, which played in "
+        "turns with it. One run each, medians of five rounds.",
+    ]
+
+
+def matches_by_machines() -> list[str]:
+    """Seconds that a suite takes by how many machines play it."""
+    (found,) = _scale("matches")
+    few, many = found["few"], found["many"]
+    lines = [
+        f"| who plays | {few} matches | {many} matches | matches a second between the two |",
+        "|---|---|---|---|",
+    ]
+    for row in found["rows"]:
+        rate = (many - few) / (row["many_s"] - row["few_s"])
+        count = row["machines"]
+        name = f"Ray, {count} machine{'s' * (count > 1)}" if count else "`--on local`"
+        lines.append(f"| {name} | {row['few_s']:.0f} s | {row['many_s']:.0f} s | {rate:.1f} |")
+    return [
+        *lines,
+        "",
+        f"`clean_up`, {found['steps']} steps, two seats of a fake of level greedy that answers at "
+        "once and five of a script; what is compiled was kept from a run before. Machines of one "
+        f"processor each, all on {found['cores']} cores. One run each.",
+    ]
+
+
+def cost_model() -> list[str]:
+    """What players, borders and devices cost, fitted to what was measured."""
+    (found,) = _scale("fit")
+    model = found["model"]
+    return [
+        "| CPU us a step | |",
+        "|---|---|",
+        f"| of a player | {model['us_per_player']:.2f} |",
+        f"| of a cell of a border, on every device | {model['us_per_border_cell']:.2f} |",
+        f"| of a device | {model['us_per_device']:.2f} |",
+        "",
+        f"Least squares of relative errors, none below zero, over {model['rows']} rows of 1,000 to "
+        f"1,000,000 players over 1 to 8 devices. The error is {model['median_error']:.0%} in the "
+        f"median and {model['worst_error']:.0%} at worst.",
+    ]
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def gpu_outlook() -> list[str]:
+    """A step on machines that nobody measured, by their data sheets."""
+    (found,) = _scale("fit")
+    outlook = found["outlook"]
+    gpu, shares = outlook["gpu"], outlook["shares"]
+    lines = [
+        "| players | hosts x GPUs | GB held by a GPU | rows of a GPU | moving its bytes | "
+        "starting kernels | messages | player-steps a second |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in outlook["rows"]:
+        each = row["gpus"] // row["hosts"]
+        head = f"| {row['players']:,} | {row['hosts']} x {each} | "
+        head += f"{row['held_bytes_per_gpu'] / 1e9:,.2f} | {row['rows_per_gpu']:,.0f} | "
+        if row["held_bytes_per_gpu"] > gpu["bytes"]:
+            lines.append(head + "does not fit | | | |")
+            continue
+        slow, fast = (moved * 1e3 for moved in row["moved_s"])
+        rest = row["launches_s"] + row["messages_s"]
+        rates = [row["players"] / (moved / 1e3 + rest) / 1e6 for moved in (slow, fast)]
+        lines.append(
+            f"{head}{_short(fast)} to {_short(slow)} ms | {row['launches_s'] * 1e3:.1f} ms | "
+            f"{row['messages_s'] * 1e3:.1f} ms | {rates[0]:,.0f} to {rates[1]:,.0f} million |"
+        )
+    within, between = outlook["within_host"], outlook["between_hosts"]
+    return [
+        *lines,
+        "",
+        f"Reckoned, not measured: a GPU of {gpu['bytes'] / 1e9:.0f} GB and "
+        f"{gpu['bytes_per_s'] / 1e12:.2f} TB/s that gets to {shares[0]:.0%} to {shares[1]:.0%} of "
+        f"its bandwidth and starts a kernel in {gpu['launch_s'] * 1e6:.0f} us; a message takes "
+        f"{within[0] * 1e6:.0f} us and {within[1] / 1e9:.0f} GB/s within a host, "
+        f"{between[0] * 1e6:.0f} us and {between[1] / 1e9:.0f} GB/s between hosts. Bytes, kernels "
+        "and messages are those of the program that played a million players over 8 devices, as "
+        "compiled for CPUs, with everybody's views and legal actions and random play.",
     ]
 
 
