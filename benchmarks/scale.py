@@ -1,9 +1,9 @@
 """What scale costs: measured here, fitted, and carried over to machines that nobody measured.
 
-`python -m benchmarks.scale cost|devices|same|charter|million|matches` runs one part and
-`... fit` fits the model to what is stored; without a word, all of it (an hour and a half on two
-cores). Every row is a program of its own: `sociarium bench ... --json`, which is also what owners
-of other machines run. All is stored in docs/results/scale.json.
+`python -m benchmarks.scale cost|devices|same|charter|million|matches` runs one part, `... fit` fits
+the model to what is stored and `... figure` draws it; without a word, all of it (an hour and a half
+on two cores). Every row is a program of its own: `sociarium bench ... --json`, which is also what
+owners of other machines run. All is stored in docs/results/scale.json.
 """
 
 import argparse
@@ -16,16 +16,22 @@ import time
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.optimize import nnls
 from tests.ray_nodes import QUIET, Nodes
 
-RESULTS = Path(__file__).parents[1] / "docs/results/scale.json"
+from sociarium.evaluation.plots import FAINT, INK, plain_axes, write
+
+DOCS = Path(__file__).parents[1] / "docs"
+RESULTS, FIGURE = DOCS / "results/scale.json", DOCS / "pictures/scale.svg"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # told apart by every kind of colour vision
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 DEVICES = (1, 2, 4, 8)
 EACH = 10_000  # players a device where both grow
 STRIPS = "frontier_exploration"
 FORCED = ("--set", "deliberation=0", "forced=0.5")
-MACHINES, FEW, MANY = (1, 2, 3), 60, 900  # matches
+JOBS, MACHINES = (1, 2), (1, 2, 3)
+FEW, MANY = 60, 900  # matches
 SUITE = """
 [suite]
 title = "Matches over machines"
@@ -47,7 +53,7 @@ GPU_BYTES, GPU_BYTES_PER_S, GPU_LAUNCH_S = 80e9, 3.35e12, 5e-6
 SHARES = (0.1, 0.5)
 WITHIN, BETWEEN = (10e-6, 450e9), (30e-6, 50e9)  # seconds of a message and bytes a second
 HOSTS = ((1, 1), (1, 8), (64, 8))  # and GPUs in each
-CROWDS = (1_000_000, 10_000_000, 100_000_000)
+CROWDS = (1_000_000, 10_000_000, 40_000_000)  # cells have 32-bit numbers: 2.1 billion of them
 
 
 def ours(*words, folder=None, **given):
@@ -107,7 +113,7 @@ def million():
 
 
 def matches():
-    """Seconds that matches of clean_up take, by how many machines play them."""
+    """Seconds that matches of clean_up take, by what plays them."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "many.toml").write_text(SUITE)
@@ -118,16 +124,18 @@ def matches():
             ours(*evaluate, count, "--out", f"run-{len(rows)}-{count}", *on, folder=folder)
             return time.perf_counter() - began
 
-        def row(machines, *on):
+        def row(name, *on):
             timed(2, *on)  # what is compiled is kept
             few, many = timed(FEW, *on), timed(MANY, *on)
-            rows.append({"machines": machines, "few_s": few, "many_s": many})
+            rows.append({"name": name, "few_s": few, "many_s": many})
             print(rows[-1], file=sys.stderr, flush=True)
 
-        row(0)
+        for jobs in JOBS:
+            row(f"`--jobs {jobs}`", "--jobs", jobs)
         for machines in MACHINES:
             with Nodes(machines) as nodes:
-                row(machines, "--on", f"ray:{nodes.address}")
+                name = f"Ray, {machines} machine{'s' * (machines > 1)}"
+                row(name, "--on", f"ray:{nodes.address}")
     return {"few": FEW, "many": MANY, "steps": 100, "cores": os.cpu_count(), "rows": rows}
 
 
@@ -188,14 +196,62 @@ def outlook(row):
     }
 
 
+def figure(known):
+    """What a player costs by the size of its society, and what cutting its world adds."""
+    drawn = Figure(figsize=(9.0, 3.6))
+    left, right = drawn.subplots(1, 2)
+    rows = [*known["devices"], *known["million"]]
+    took = {n: [row["cpu_us_in_one_piece"] for row in rows if row["players"] == n] for n in SIZES}
+    middle, low, high = ([f(found) for found in took.values()] for f in (np.median, np.min, np.max))
+    over = {r["players"]: r["cpu_us_per_player_step"] for r in rows if r["shards"] == DEVICES[-1]}
+    walked = {row["players"]: row["cpu_us_per_player_step"] for row in known["cost"]}
+    for (name, curve), colour in zip(
+        {
+            "clean_up, in one piece": walked,
+            f"{STRIPS}, in one piece": dict(zip(SIZES, middle, strict=True)),
+            f"{STRIPS}, over {DEVICES[-1]} devices": {n: over[n] for n in SIZES},
+        }.items(),
+        COLOURS,
+        strict=False,
+    ):
+        left.plot(curve.keys(), curve.values(), marker="o", ms=4, color=colour, label=name)
+    left.vlines(SIZES, low, high, color=COLOURS[1], linewidth=1)
+    left.set(xscale="log", ylim=(0, 1.05 * max(over.values())))
+    left.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+    left.minorticks_off()
+    left.set_xlabel("players", color=INK, fontsize=9)
+    left.set_title("CPU-microseconds a player-step", color=INK, fontsize=9, loc="left")
+    lines = {f"{n:,} players on all": [(n, k) for k in DEVICES] for n in SIZES[:-1]}
+    lines[f"{EACH:,} players on each"] = [(EACH * k, k) for k in DEVICES]
+    ratios = {(row["players"], row["shards"]): row["ratio"] for row in rows}
+    for (name, places), colour in zip(lines.items(), COLOURS, strict=True):
+        right.plot(DEVICES, [ratios[p] for p in places], marker="o", ms=4, color=colour, label=name)
+    right.axhline(1, color=FAINT, linewidth=1, zorder=0.5)
+    right.set(xscale="log", ylim=(0, 1.05 * max(ratios.values())))
+    right.set_xticks(DEVICES, [str(k) for k in DEVICES])
+    right.minorticks_off()
+    right.set_xlabel("devices, simulated on two cores", color=INK, fontsize=9)
+    right.set_title(
+        "CPU time, relative to the world in one piece", color=INK, fontsize=9, loc="left"
+    )
+    for axes in (left, right):
+        plain_axes(axes, 8)
+        axes.legend(frameon=False, fontsize=8)
+    drawn.subplots_adjust(left=0.05, right=0.99, top=0.92, bottom=0.14, wspace=0.13)
+    write(drawn, FIGURE)
+
+
 PARTS = {part.__name__: part for part in (cost, devices, same, charter, million, matches)}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", choices=(*PARTS, "fit"))
-    for name in parser.parse_args().parts or (*PARTS, "fit"):
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, "fit", "figure"))
+    for name in parser.parse_args().parts or (*PARTS, "fit", "figure"):
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        if name == "figure":
+            figure(known)
+            continue
         if name == "fit":
             model = fitted([*known["devices"], *known["million"]])
             found = {"model": model, "outlook": outlook(known["million"][0])}

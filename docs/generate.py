@@ -844,9 +844,9 @@ def _scale(*parts: str) -> list[Any]:
 
 def cost_curves() -> list[str]:
     """What a player costs in societies of ever more of them."""
-    dilemma, devices, million = _scale("cost", "devices", "million")
+    dilemma, *measured = _scale("cost", "devices", "same", "million")
     walked = {row["players"]: row for row in dilemma}
-    cells = [*devices, *million]
+    frontiers = list(itertools.chain(*measured))
     lines = [
         "| players | clean_up: CPU us | bytes held | bytes moved | frontier_exploration: CPU us | "
         "bytes held | bytes moved |",
@@ -860,7 +860,7 @@ def cost_curves() -> list[str]:
                 f"{row['held_bytes_per_player']:,.0f}",
                 f"{row['moved_bytes_per_player_step']:,.0f}",
             ]
-        rows = [row for row in cells if row["players"] == players]
+        rows = [row for row in frontiers if row["players"] == players]
         took = sorted(row["cpu_us_in_one_piece"] for row in rows)
         spread = f" ({took[0]:.2f} to {took[-1]:.2f})" if len(took) > 1 else ""
         told += [
@@ -876,8 +876,8 @@ def cost_curves() -> list[str]:
         "legal actions of everybody in every step; two cores without a GPU. Bytes are counted by "
         "the compiler: what is held includes what the program needs on the way; what is moved "
         "is all that instructions read and write, more than reaches the memory. clean_up: median "
-        "of three rounds of one run. frontier_exploration: median and range of four runs, and "
-        "one with a million players, each run a median of five rounds.",
+        "of three rounds of one run. frontier_exploration: median and range of four runs (eight "
+        "with 10,000 players, one with a million), each run a median of five rounds.",
     ]
 
 
@@ -885,8 +885,8 @@ def over_devices() -> list[str]:
     """One world over devices beside the same world in one piece."""
     same, charter, million = _scale("same", "charter", "million")
     lines = [
-        "| frontier_exploration, 50 cells a player | devices | crossings | CPU us a player-step | "
-        "in one piece | ratio | same trajectory |",
+        "| frontier_exploration, about 50 cells a player | devices | crossings | "
+        "CPU us a player-step | in one piece | ratio | same trajectory |",
         "|---|---|---|---|---|---|---|",
     ]
     for title, rows in (
@@ -912,10 +912,11 @@ def over_devices() -> list[str]:
         "",
         "One run each; CPU time is the median of five rounds that the two took in turns, and the "
         "ratio the median of the ratios of the rounds. All hashes of a block are equal: they are "
-        "of every state, view, reward and list of legal actions. The checksum is of actions and "
-        f"rewards. With a million players the start took {row['reset_s']:.1f} s, spreading it "
-        f"over devices {row['spread_s']:.1f} s and compiling {row['compile_s']:.1f} s "
-        f"({row['compile_s_in_one_piece']:.1f} s in one piece).",
+        "of all actions, rewards, ends and events, and in every 50th step of what players see and "
+        "may do. The checksum is of actions and rewards. The land wraps, so that one device is "
+        "its own neighbour. With a million players the start took "
+        f"{row['reset_s']:.1f} s, spreading it over devices {row['spread_s']:.1f} s and compiling "
+        f"{row['compile_s']:.1f} s ({row['compile_s_in_one_piece']:.1f} s in one piece).",
     ]
 
 
@@ -956,15 +957,14 @@ def matches_by_machines() -> list[str]:
     ]
     for row in found["rows"]:
         rate = (many - few) / (row["many_s"] - row["few_s"])
-        count = row["machines"]
-        name = f"Ray, {count} machine{'s' * (count > 1)}" if count else "`--on local`"
-        lines.append(f"| {name} | {row['few_s']:.0f} s | {row['many_s']:.0f} s | {rate:.1f} |")
+        took = f"{row['few_s']:.0f} s | {row['many_s']:.0f} s"
+        lines.append(f"| {row['name']} | {took} | {rate:.1f} |")
     return [
         *lines,
         "",
         f"`clean_up`, {found['steps']} steps, two seats of a fake of level greedy that answers at "
-        "once and five of a script; what is compiled was kept from a run before. Machines of one "
-        f"processor each, all on {found['cores']} cores. One run each.",
+        "once and five of a script; what is compiled was kept from a run before. One run each. A "
+        f"machine is a Ray node of one processor, and all are processes on {found['cores']} cores.",
     ]
 
 
@@ -985,6 +985,10 @@ def cost_model() -> list[str]:
     ]
 
 
+def _rough(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
 def _short(number: float) -> str:
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
@@ -995,7 +999,7 @@ def gpu_outlook() -> list[str]:
     outlook = found["outlook"]
     gpu, shares = outlook["gpu"], outlook["shares"]
     lines = [
-        "| players | hosts x GPUs | GB held by a GPU | rows of a GPU | moving its bytes | "
+        "| players | hosts x GPUs | GB held by a GPU | rows of a GPU, about | moving its bytes | "
         "starting kernels | messages | player-steps a second |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -1011,7 +1015,7 @@ def gpu_outlook() -> list[str]:
         rates = [row["players"] / (moved / 1e3 + rest) / 1e6 for moved in (slow, fast)]
         lines.append(
             f"{head}{_short(fast)} to {_short(slow)} ms | {row['launches_s'] * 1e3:.1f} ms | "
-            f"{row['messages_s'] * 1e3:.1f} ms | {rates[0]:,.0f} to {rates[1]:,.0f} million |"
+            f"{row['messages_s'] * 1e3:.1f} ms | {' to '.join(map(_rough, rates))} million |"
         )
     within, between = outlook["within_host"], outlook["between_hosts"]
     return [
@@ -1023,7 +1027,8 @@ def gpu_outlook() -> list[str]:
         f"{within[0] * 1e6:.0f} us and {within[1] / 1e9:.0f} GB/s within a host, "
         f"{between[0] * 1e6:.0f} us and {between[1] / 1e9:.0f} GB/s between hosts. Bytes, kernels "
         "and messages are those of the program that played a million players over 8 devices, as "
-        "compiled for CPUs, with everybody's views and legal actions and random play.",
+        "compiled for CPUs, with everybody's views and legal actions and random play. The body of "
+        "a loop counts once, so kernels and messages are at least these.",
     ]
 
 
