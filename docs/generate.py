@@ -85,6 +85,7 @@ MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
+CELLS_OF_A_PLAYER = 50  # in the frontier
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
 FILMED = {  # on their pages: what the film is called, and who plays in it
     "clean_up": ("cooperators", "All cooperate", "script:cooperator"),
@@ -972,6 +973,8 @@ def cost_model() -> list[str]:
     """What players, borders and devices cost, fitted to what was measured."""
     (found,) = _scale("fit")
     model = found["model"]
+    width = model["us_per_border_cell"] / model["us_per_player"] * CELLS_OF_A_PLAYER**0.5
+    equal = [f"{n**0.5 / width:.0f} with {n:,}" for n in (1_000, 10_000, 100_000, 1_000_000)]
     return [
         "| CPU us a step | |",
         "|---|---|",
@@ -981,7 +984,8 @@ def cost_model() -> list[str]:
         "",
         f"Least squares of relative errors, none below zero, over {model['rows']} rows of 1,000 to "
         f"1,000,000 players over 1 to 8 devices. The error is {model['median_error']:.0%} in the "
-        f"median and {model['worst_error']:.0%} at worst.",
+        f"median and {model['worst_error']:.0%} at worst. By it borders cost as much as players "
+        f"over this many devices, with land as wide as high: {', '.join(equal)} players.",
     ]
 
 
