@@ -26,7 +26,6 @@ from sociarium.learning.ppo import (
     check_batch,
 )
 from sociarium.learning.preferences import NOTHING_DONE, Preference
-from sociarium.learning.returns import gae
 from sociarium.networks.actor_critic import ActorCritic, actor_critic, sample_actions
 from sociarium.networks.critics import CriticInput
 
@@ -142,10 +141,11 @@ class OneWorldPpo(PpoFitter):
             world, memory, remembered, clock = carry
             key, seats = step_key(clock), part.seats(world)
             now, after = self._act(weights, world, memory, key)
-            actions, value = now.action[0], part.in_seat_order(seats, now.value[0])
-            world, transition, memory = part.step_with(key, world, actions, params, after)
-            reward = part.in_seat_order(seats, transition.reward)
+            world, transition, memory = part.step_with(key, world, now.action[0], params, after)
+            by_slot = jnp.stack([now.value[0], transition.reward], -1)
+            value, reward = part.in_seat_order(seats, by_slot).T
             utility, remembered = preference.wants(reward, remembered, progress, NOTHING_DONE)
+            utility = utility * config.reward_scale
             ended = transition.terminated | transition.truncated
             kept = (now, seats, value, reward, utility, transition.terminated, ended)
             return (world, memory, remembered, clock + 1), kept
@@ -157,15 +157,7 @@ class OneWorldPpo(PpoFitter):
         last, _ = self._act(weights, world, memory, step_key(clock))
         last_value = part.in_seat_order(part.seats(world), last.value[0])
         next_value = jnp.concatenate([value[1:], last_value[None]])
-        by_seat = gae(
-            utility * config.reward_scale,
-            value,
-            next_value,
-            ended if config.horizon_ends else terminated,
-            ended,
-            config.gamma,
-            config.gae_lambda,
-        )
+        by_seat = self.advantages(config, utility, value, next_value, terminated, ended)
         advantages = jax.vmap(lambda row, seats: row.at[seats].get(mode="fill", fill_value=0.0))(
             by_seat, seats
         )
@@ -182,8 +174,8 @@ class OneWorldPpo(PpoFitter):
         view, legal = part.observe(world, self.params), part.legal(world, self.params)
         lane = lambda tree: jax.tree.map(lambda x: x[None], tree)  # noqa: E731
         reset, memory = jnp.zeros(1, bool), lane(memory)
-        features, after = self.seats.read(weights, lane(lane(view)), reset[None], memory)
-        logits = self.seats.logits(weights, features[0], lane(legal))
+        features, after = self._read(weights, lane(view), reset, memory)
+        logits = self.seats.logits(weights, features, lane(legal))
         bits = jax.vmap(random.bits)(random.player_keys(key, seats))
         action = sample_actions(bits[None], logits)
         log_probs = jax.nn.log_softmax(logits)
@@ -198,7 +190,7 @@ class OneWorldPpo(PpoFitter):
             critic_input=critic_input,
             action=action,
             log_prob=jnp.take_along_axis(log_probs, action[..., None], -1)[..., 0],
-            value=self.seats.values(weights, features[0], critic_input),
+            value=self.seats.values(weights, features, critic_input),
             weight=present[None],
         ), jax.tree.map(lambda x: x[0], after)
 
@@ -210,7 +202,7 @@ def _check(world: Whole, config: PpoConfig) -> None:
         "lanes": (config.lanes, 1),
         "shared": (network.shared, True),
         "critic_sees": (network.critic_sees, "own"),
-        "bptt_length": (config.bptt_length if network.core != "none" else 1, 1),
+        "bptt_length": (config.segment_length, 1),
     }
     wrong = {name: pair for name, pair in asked.items() if pair[0] != pair[1]}
     if wrong:

@@ -60,6 +60,11 @@ class PpoConfig(eqx.Module):
     horizon_ends: bool = eqx.field(static=True, default=False)  # True: papers' terminal time limit
     network: NetworkConfig = eqx.field(static=True, default=NetworkConfig())
 
+    @property
+    def segment_length(self) -> int:
+        """Steps that gradients go back through: 1 without a recurrent core."""
+        return 1 if self.network.core == "none" else self.bptt_length
+
 
 class PpoLearner(eqx.Module):
     """What is fitted, wherever experience comes from."""
@@ -110,6 +115,27 @@ class PpoFitter:
         init: Any = self.optimiser.init if network.shared else jax.vmap(self.optimiser.init)
         return init(weights)
 
+    def _read(
+        self, weights: ActorCritic, view: View, reset: Bool[Array, " lanes"], memory: Any
+    ) -> tuple[Float[Array, "lanes seats features"], Any]:
+        """One step of reading."""
+        view = jax.tree.map(lambda x: x[None], view)
+        features, memory = self.seats.read(weights, view, reset[None], memory)
+        return features[0], memory
+
+    def advantages(
+        self,
+        config: PpoConfig,
+        utility: Float[Array, "time *batch"],
+        value: Float[Array, "time *batch"],
+        next_value: Float[Array, "time *batch"],
+        terminated: Bool[Array, "time *lanes"],
+        ended: Bool[Array, "time *lanes"],
+    ) -> Float[Array, "time *batch"]:
+        """Generalised advantages, with a time limit as an end only where the config has it so."""
+        over = ended if config.horizon_ends else terminated
+        return gae(utility, value, next_value, over, ended, config.gamma, config.gae_lambda)
+
     def fit(
         self,
         learner: Learner,
@@ -118,7 +144,7 @@ class PpoFitter:
         advantages: Float[Array, "time lanes seats"],
     ) -> tuple[Learner, dict[str, Float[Array, ""]]]:
         """Several epochs over the rollout, in minibatches that hold some steps of every lane."""
-        length = 1 if config.network.core == "none" else config.bptt_length
+        length = config.segment_length
         segments = config.num_steps // length
         batch = jax.tree.map(
             lambda x: x.reshape(segments, length, *x.shape[1:]), (trajectory, advantages)
@@ -283,10 +309,8 @@ class PpoTrainer(PpoFitter):
         last, *_ = self._act(weights, config, *carry)
         next_value = jnp.concatenate([trajectory.value[1:], last.value[None]])
         next_value = jnp.where(ended[..., None], final, next_value)
-        over = ended if config.horizon_ends else terminated
-        advantages = gae(
-            utility, trajectory.value, next_value, over, ended, config.gamma, config.gae_lambda
-        )
+        value = trajectory.value
+        advantages = self.advantages(config, utility, value, next_value, terminated, ended)
         learner = eqx.tree_at(lambda x: (x.rollout, x.memory, x.reset), learner, carry)
         return learner, trajectory, advantages, jax.tree.map(lambda x: x.sum(0), stats)
 
@@ -349,14 +373,6 @@ class PpoTrainer(PpoFitter):
         nothing = jnp.zeros((len(ended), sampler.learners))
         return jax.lax.cond(ended.any(), values, lambda: nothing)
 
-    def _read(
-        self, weights: ActorCritic, view: View, reset: Bool[Array, " lanes"], memory: Any
-    ) -> tuple[Float[Array, "lanes seats features"], Any]:
-        """One step of reading."""
-        view = jax.tree.map(lambda x: x[None], view)
-        features, memory = self.seats.read(weights, view, reset[None], memory)
-        return features[0], memory
-
     def _critic_input(
         self,
         config: PpoConfig,
@@ -402,7 +418,7 @@ def _check(config: PpoConfig, partners: Partners) -> None:
 
 def check_batch(config: PpoConfig) -> None:
     """Refuses numbers that do not divide."""
-    length = 1 if config.network.core == "none" else config.bptt_length
+    length = config.segment_length
     names = ("lanes", "num_steps", "epochs", "num_minibatches", "bptt_length")
     counts = {name: getattr(config, name) for name in names}
     if min(counts.values()) < 1 or config.num_steps % (length * config.num_minibatches):
