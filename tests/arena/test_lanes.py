@@ -1,9 +1,5 @@
 """Lanes: the same episodes alone and among others, correct ends, spares in time."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,12 +12,11 @@ from sociarium.core.conformance import same
 from sociarium.core.environment import compiled
 from sociarium.core.random import step_key
 from tests.arena.trajectory import alone, among
-from tests.devices import environment
+from tests.devices import printed
 from tests.families import in_ci
 from tests.toys.echo import Echo
 from tests.toys.meadow import Meadow
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("clean_up-v0", "mushrooms-v0")
 
 
@@ -37,10 +32,8 @@ def test_another_lane_or_episode_is_another_trajectory():
 
 @pytest.mark.parametrize("name", in_ci(NAMES, NAMES[:1]))
 def test_another_process_with_eight_devices_plays_the_same(name):
-    words = [sys.executable, "-m", "tests.arena.trajectory", "256", "37", "8", name]
-    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    _, *elsewhere = run.stdout.splitlines()[-1].split()
+    told = printed(8, "tests.arena.trajectory", "256", "37", "8", name)
+    _, *elsewhere = told.splitlines()[-1].split()
     assert elsewhere == [alone(name, 37, episode) for episode in (0, 1)]
 
 

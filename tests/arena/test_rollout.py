@@ -1,9 +1,5 @@
 """Recorded episodes, one by one and in batches, are the same episodes."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import jax
 import numpy as np
 import pytest
@@ -19,10 +15,9 @@ from sociarium.players import roster
 from sociarium.players.policy import Policy
 from tests import budget
 from tests.arena.mixed import KINDS, SEATING, fingerprints, meadow_batch
-from tests.devices import environment
+from tests.devices import printed
 from tests.toys.meadow import Meadow
 
-ROOT = Path(__file__).parents[2]
 ARRAYS = ("actions", "reward", "raw", "distributed", "present", "truncated", "terminated")
 
 
@@ -70,10 +65,7 @@ def test_sums_are_those_of_the_recorded_episodes(batch, recorded):
 
 
 def test_two_devices_play_the_same_five_lanes(batch):
-    words = [sys.executable, "-m", "tests.arena.mixed"]
-    run = subprocess.run(words, cwd=ROOT, env=environment(2), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.split()[-5:] == fingerprints(batch)
+    assert printed(2, "tests.arena.mixed").split()[-5:] == fingerprints(batch)
 
 
 def test_a_world_with_attacks_and_exile_adds_up_too():

@@ -1,23 +1,15 @@
 """PPO in one world over devices learns what it learns in one piece, and that is PPO."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.devices import environment
-
-ROOT = Path(__file__).parents[2]
+from tests.devices import printed
 
 
 def found(folder, *checks):
-    words = [sys.executable, "-m", "tests.learning.one_world_ppo", *checks]
-    given = environment(4) | {"PYTHONPATH": f"{ROOT}:{ROOT}/src"}
-    run = subprocess.run(words, cwd=folder, env=given, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1])
+    told = printed(4, "tests.learning.one_world_ppo", *checks, folder=folder)
+    return json.loads(told.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")

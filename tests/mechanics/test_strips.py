@@ -1,24 +1,17 @@
 """Movement over strips of land is that of the whole land, whatever crosses from one to another."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.devices import environment
+from tests.devices import printed
 
-ROOT = Path(__file__).parents[2]
 NUMBERS = (1, 2, 4, 8)
 
 
 @pytest.fixture(scope="module")
 def found():
-    words = [sys.executable, "-m", "tests.mechanics.crowds_on_strips"]
-    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1])
+    return json.loads(printed(8, "tests.mechanics.crowds_on_strips").splitlines()[-1])
 
 
 @pytest.mark.parametrize("number", NUMBERS)

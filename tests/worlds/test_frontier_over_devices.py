@@ -1,22 +1,15 @@
 """A frontier over devices is the frontier, bit for bit, or it says why it cannot be."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.devices import environment
-
-ROOT = Path(__file__).parents[2]
+from tests.devices import printed
 
 
 def found(*checks):
-    words = [sys.executable, "-m", "tests.worlds.frontier_over_devices", *checks]
-    run = subprocess.run(words, cwd=ROOT, env=environment(8), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1])
+    told = printed(8, "tests.worlds.frontier_over_devices", *checks)
+    return json.loads(told.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
