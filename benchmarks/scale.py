@@ -20,11 +20,10 @@ from matplotlib.figure import Figure
 from scipy.optimize import nnls
 from tests.ray_nodes import QUIET, Nodes
 
-from sociarium.evaluation.plots import FAINT, INK, plain_axes, write
+from sociarium.evaluation.plots import COLOURS, FAINT, INK, plain_axes, write
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS, FIGURE = DOCS / "results/scale.json", DOCS / "pictures/scale.svg"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # told apart by every kind of colour vision
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 DEVICES = (1, 2, 4, 8)
 EACH = 10_000  # players a device where both grow
@@ -56,12 +55,12 @@ HOSTS = ((1, 1), (1, 8), (64, 8))  # and GPUs in each
 CROWDS = (1_000_000, 10_000_000, 40_000_000)  # cells have 32-bit numbers: 2.1 billion of them
 
 
-def ours(*words, folder=None, **given):
+def ours(*words, folder=None):
     """A command of ours to its end: what it printed."""
     told = subprocess.run(
         [sys.executable, "-m", "sociarium.cli.main", *map(str, words)],
         cwd=folder,
-        env=os.environ | QUIET | given,
+        env=os.environ | QUIET,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -201,7 +200,10 @@ def figure(known):
     drawn = Figure(figsize=(9.0, 3.6))
     left, right = drawn.subplots(1, 2)
     rows = [*known["devices"], *known["million"]]
-    took = {n: [row["cpu_us_in_one_piece"] for row in rows if row["players"] == n] for n in SIZES}
+    took = {
+        n: [r["cpu_us_in_one_piece"] for r in (*rows, *known["same"]) if r["players"] == n]
+        for n in SIZES
+    }
     middle, low, high = ([f(found) for found in took.values()] for f in (np.median, np.min, np.max))
     over = {r["players"]: r["cpu_us_per_player_step"] for r in rows if r["shards"] == DEVICES[-1]}
     walked = {row["players"]: row["cpu_us_per_player_step"] for row in known["cost"]}
@@ -224,7 +226,7 @@ def figure(known):
     lines = {f"{n:,} players on all": [(n, k) for k in DEVICES] for n in SIZES[:-1]}
     lines[f"{EACH:,} players on each"] = [(EACH * k, k) for k in DEVICES]
     ratios = {(row["players"], row["shards"]): row["ratio"] for row in rows}
-    for (name, places), colour in zip(lines.items(), COLOURS, strict=True):
+    for (name, places), colour in zip(lines.items(), COLOURS, strict=False):
         right.plot(DEVICES, [ratios[p] for p in places], marker="o", ms=4, color=colour, label=name)
     right.axhline(1, color=FAINT, linewidth=1, zorder=0.5)
     right.set(xscale="log", ylim=(0, 1.05 * max(ratios.values())))

@@ -936,9 +936,7 @@ def strong_and_weak() -> list[str]:
 
     sizes = sorted({row["players"] for row in rows if row["shards"] == 1})
     return [
-        f"| CPU us a player-step (ratio) | {' | '.join(f'{k} devices' for k in counts)} |".replace(
-            "1 devices", "1 device"
-        ),
+        f"| CPU us a player-step (ratio), by devices | {' | '.join(map(str, counts))} |",
         "|---" * (len(counts) + 1) + "|",
         *(line(f"{n:,} players on all", [n] * len(counts)) for n in sizes),
         line("10,000 players on each", [10_000 * k for k in counts]),
@@ -990,11 +988,7 @@ def cost_model() -> list[str]:
 
 
 def _rough(number: float) -> str:
-    return f"{float(f'{number:.2g}'):,.0f}"
-
-
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return f"{float(f'{number:.2g}'):,g}"
 
 
 def gpu_outlook() -> list[str]:
@@ -1018,7 +1012,7 @@ def gpu_outlook() -> list[str]:
         rest = row["launches_s"] + row["messages_s"]
         rates = [row["players"] / (moved / 1e3 + rest) / 1e6 for moved in (slow, fast)]
         lines.append(
-            f"{head}{_short(fast)} to {_short(slow)} ms | {row['launches_s'] * 1e3:.1f} ms | "
+            f"{head}{_rough(fast)} to {_rough(slow)} ms | {row['launches_s'] * 1e3:.1f} ms | "
             f"{row['messages_s'] * 1e3:.1f} ms | {' to '.join(map(_rough, rates))} million |"
         )
     within, between = outlook["within_host"], outlook["between_hosts"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png")
 COOPERATING, DEFECTING = "#0072B2", "#D55E00"  # told apart by every kind of colour vision
+COLOURS = (COOPERATING, DEFECTING, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # of many curves
 INK, FAINT, PAPER = "#222222", "#8a8a8a", "#ffffff"
 
 

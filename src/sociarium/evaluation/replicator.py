@@ -22,7 +22,7 @@ from sociarium.arena.seating import shuffled
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.mixtures import mean_where
-from sociarium.evaluation.plots import FAINT, INK, plain_axes, wrapped, write
+from sociarium.evaluation.plots import COLOURS, FAINT, INK, plain_axes, wrapped, write
 from sociarium.metrics.bootstrap import Estimate, estimate
 from sociarium.players import roster
 from sociarium.views.progress import OnProgress, watched
@@ -36,7 +36,6 @@ SHOWN = 20  # generations between two that are drawn
 PACE = 0.3  # of the logarithm of a share in a generation, for who earns the whole span more
 STARTS, GONE = 10, 0.01  # parts of a whole in which shares begin, and below which a kind is gone
 TINY = 1e-12
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 @dataclass(frozen=True)
