@@ -11,7 +11,6 @@ import json
 import resource
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import jax
@@ -89,8 +88,8 @@ def error():
 
 
 def interval(values):
-    """Mean with a 95% bootstrap interval over seeds."""
-    return asdict(over_episodes(np.asarray(values, float)))
+    """Mean with a 95% interval over seeds."""
+    return over_episodes(np.asarray(values, float)).as_dict()
 
 
 def scale():

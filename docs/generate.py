@@ -18,8 +18,7 @@ import json
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ from unittest import mock
 
 import jax
 import numpy as np
+import prose_numbers
+import scipy.stats
 import tyro
 
 import sociarium
@@ -50,7 +51,6 @@ from sociarium.evaluation.law_maps import MEASURES, LawMap
 from sociarium.evaluation.policy_returns import PolicyReturns
 from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
 from sociarium.evaluation.suite import read_suite
-from sociarium.evaluation.tournaments import told_profile
 from sociarium.learning.curriculum import Curriculum
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
@@ -81,7 +81,15 @@ MOMENTS = {
     "exploration": 90,
 }
 # Pages with tables made from stored data.
-MEASURED = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "words.md", "scale.md")
+MEASURED = (
+    "results.md",
+    "dilemmas.md",
+    "frontier.md",
+    "charters.md",
+    "metrics.md",
+    "words.md",
+    "scale.md",
+)
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
 TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
@@ -478,8 +486,188 @@ def dilemma(entry: Entry) -> str:
     )
 
 
+def stored(path: str) -> Any:
+    """A JSON file below docs/results."""
+    return json.loads((DOCS / "results" / path).read_text())
+
+
+def _folder(run: str) -> Path:
+    (file,) = (DOCS / "results").glob(f"*/{run}/evaluation.json")
+    return file.parent
+
+
+def _evaluation(run: str) -> dict[str, Any]:
+    return json.loads((_folder(run) / "evaluation.json").read_text())
+
+
+def _plan(run: str) -> Any:
+    (cell,) = {
+        c.name: c for study in STUDIES.values() for c in study.cells if c.name == run
+    }.values()
+    return cell.plan
+
+
+def learned(run: str) -> Estimate:
+    """The collective return of a run over its training seeds."""
+    return Estimate.read(_evaluation(run)["collective"])
+
+
+def gap(run: str, other: str) -> Estimate:
+    """The mean return of one run less that of another, with Welch's interval over seeds."""
+    one, less = (_evaluation(name)["by_seed"] for name in (run, other))
+    low, high = scipy.stats.ttest_ind(one, less, equal_var=False).confidence_interval(0.95)
+    return Estimate(float(np.mean(one) - np.mean(less)), float(low), float(high))
+
+
+def best_response_gain(layout: str) -> Estimate:
+    """What the best response earns beside held-out cooks more than self-play of the same seed."""
+    runs = (f"{layout}-best_response", f"{layout}-self-play")
+    one, other = (np.array(_evaluation(run)["beside"]["by_seed"]) for run in runs)
+    return over_seeds((one - other).mean(1))
+
+
+def _card(world: str) -> dict[str, Any]:
+    return json.loads((DOCS / "cards" / f"{world}.json").read_text())
+
+
+def _jaxmarl(world: str, million: float) -> str:
+    """The range over seeds of what a cook earned in the last update that ended by then."""
+    found = stored("overcooked-jaxmarl/curves.json")[world]
+    at = [n for n, steps in enumerate(found["steps"]) if steps <= million * 1e6][-1]
+    row = [returns[at] for returns in found["returns"]]
+    return f"{min(row):.0f} to {max(row):.0f}"
+
+
+def _law_difference(band: str, measure: str) -> Estimate:
+    (each,) = [by_start for name, _, by_start in law_bands() if name == band]
+    return paired_difference(each["more"][measure], each["less"][measure])
+
+
+def _vanishing(world: str, ratio: float, kind: str) -> str:
+    found = stored(f"institutions/punishers_{world}.json")
+    return str(Estimate.read(found["vanish"][found["values"].index(ratio)][f"script:{kind}"]))
+
+
+def _population(arm: str) -> Estimate:
+    found = stored("mechanisms/report.json")["tournaments"]
+    return next(Estimate.read(one["population"]) for one in found if one["arm"] == arm)
+
+
+def _published(table: str, *names: str) -> str:
+    found = PUBLISHED[table]
+    for name in names:
+        found = found[name]
+    return str(found)
+
+
+@cache
+def _level_3() -> dict[tuple[int, str], dict[str, Any]]:
+    """The rows of drawn orders of level 3, by the number of cooks and who they are."""
+    folder = DOCS / "results" / "mindagent-bounds"
+    scores = cuisine_scores.Scores(cuisine_bounds.CuisineBounds(cuisine_bounds.CELLS, folder))
+    rows = [row for row in cuisine_scores.summaries(scores) if row["levels"] == "level 3"]
+    return {(row["cooks"], row["who"]): row for row in rows}
+
+
+def _cos(cooks: int, who: str) -> str:
+    found = Estimate.read(_level_3()[cooks, who]["cos"])
+    mean, low, high = (f"{x:.3f}" for x in (found.mean, found.low, found.high))
+    return mean if low == high else f"{mean} [{low}, {high}]"
+
+
+def _gpt4(cooks: int) -> str:
+    return f"{cuisine_scores.summed_score(cuisine_scores.GPT4[cooks]):.3f}"
+
+
+def _stage(number: int) -> str:
+    """Where a stage of the curriculum ended, as a share of the Oracle."""
+    return f"{stage_returns()[number].mean():.2f}"
+
+
+def _published_of_bound(method: str) -> str:
+    """The range over tasks of what published learners earn, as shares of the no-trade bound."""
+    rows = PUBLISHED["adasociety:table2"].items()
+    found = [row[method] / no_trade_share(task) for task, row in rows if task != "source"]
+    assert max(found) <= 1
+    return f"{min(found):.0%} to {max(found):.0%}"
+
+
+def _runs(prefix: str) -> list[str]:
+    files = (DOCS / "results").glob(f"*/{prefix}*/evaluation.json")
+    return sorted(file.parent.name for file in files)
+
+
+def _entropy(folder: Path) -> str:
+    """The entropy of a run's policies at the first update and over the last tenth of training."""
+    first, last = read_metrics(folder)["entropy"][0].mean(), read_end(folder)["entropy"].mean()
+    return f"{first:.2f} to {last:.2f}"
+
+
+def _alone(world: str, who: str) -> Estimate:
+    return getattr(DilemmaVerdict.read(_stored_verdicts()[world]).solo, who).own
+
+
+def _dilemma_line_ups() -> str:
+    """In how many of all line-ups of all worlds a learner is taken for a best response."""
+    found = [
+        {setting["cooperating"]: setting for setting in row["settings"].values()}.values()
+        for row in _stored_verdicts().values()
+    ]
+    best = [
+        any(one["best_response"] for one in setting["learner"].values())
+        for settings in found
+        for setting in settings
+    ]
+    return f"{sum(best)} of the {len(best)}"
+
+
+# What an expression in a marker may use; see `prose_numbers`.
+SOURCES: dict[str, Any] = {
+    "learned": learned,
+    "gap": gap,
+    "seeds": lambda run: len(_evaluation(run)["by_seed"]),
+    "contract_seeds": lambda: sum(len(_evaluation(r)["by_seed"]) for r in _runs("contract_easy-")),
+    "least_contract_seed": lambda: (
+        f"{min(min(_evaluation(r)['by_seed']) for r in _runs('contract_easy-')):.1f}"
+    ),
+    "most_seeds": lambda: max(len(_evaluation(run)["by_seed"]) for run in _runs("")),
+    "episodes": lambda run: _evaluation(run)["episodes"],
+    "card_episodes": lambda: _card("clean_up")["episodes"],
+    "drawn_seeds": lambda: _level_3()[2, "greedy"]["seeds"],
+    "plan": _plan,
+    "entropy": lambda run: _entropy(_folder(run)),
+    "published_of_bound": _published_of_bound,
+    "stage": _stage,
+    "paper_stage": lambda: f"{next(iter(PAPER_STAGES.values())):.2f}",
+    "laws": lambda: len(stored("institutions/laws_clean_up.json")["welfare"]),
+    "laws_seconds": lambda: f"{stored('institutions/laws_clean_up.json')['seconds']:.0f}",
+    "millions": lambda run: f"{_plan(run).steps / 1e6:g}",
+    "acts": lambda run: f"{_evaluation(run)['acts']:.1f}",
+    "rate": lambda run: f"{_evaluation(run)['cooperation']:.0%}",
+    "random_play": lambda world: Estimate.read(_card(world)["random"]["welfare"]),
+    "best_script": lambda world: Estimate.read(_card(world)["planner"]["welfare"]),
+    "share_of_best": lambda run, world: (
+        f"{learned(run).mean / _card(world)['planner']['welfare']['mean']:.0%}"
+    ),
+    "no_trade": lambda task: f"{no_trade_share(task):.3f}",
+    "no_trade_points": lambda task: f"{no_trade_share(task) * (_oracle(task) or 0):.0f}",
+    "published": _published,
+    "best_response_gain": best_response_gain,
+    "jaxmarl": _jaxmarl,
+    "law_difference": _law_difference,
+    "vanishing": _vanishing,
+    "population": _population,
+    "in_force": lambda row: f"{stored('institutions/in_force.json')[row]['in_force']['mean']:.2f}",
+    "ballots": lambda: Estimate.read(stored("institutions/in_force.json")[-1]["in_force"]),
+    "alone": _alone,
+    "dilemma_line_ups": _dilemma_line_ups,
+    "cos": _cos,
+    "gpt4": _gpt4,
+}
+
+
 def filled(text: str) -> str:
-    """A page with every `<!-- table: NAME -->` followed by what is stored of that study."""
+    """A page with its tables and the numbers of its sentences made anew from stored data."""
     made = {
         "dilemmas": verdicts,
         "answers": answers,
@@ -499,11 +687,10 @@ def filled(text: str) -> str:
         "in_force": clauses_in_force,
         "mechanisms": mechanisms,
         "strangers": told_apart,
-        "melting_pot_llm": harvest_by_fakes,
-        "adasociety_llm": plans_by_fakes,
-        "mindagent": crews_by_fakes,
-        "proagent": partners_by_fakes,
-        "proagent_learned": beside_a_learned_cook,
+        "patches": patches_alive,
+        "no_trade": no_trade,
+        "own_coins": own_coins,
+        "coverage": coverage,
         "archetypes": shared_answers,
         "scale:cost": cost_curves,
         "scale:same": over_devices,
@@ -511,7 +698,6 @@ def filled(text: str) -> str:
         "scale:matches": matches_by_machines,
         "scale:model": cost_model,
         "scale:outlook": gpu_outlook,
-        "small_model": small_model_in_kitchens,
     }
 
     def fill(found: re.Match[str]) -> str:
@@ -520,284 +706,254 @@ def filled(text: str) -> str:
         return f"<!-- table: {name} -->\n\n" + "\n".join(lines) + "\n\n<!-- end -->"
 
     pattern = r"<!-- table: (?P<name>[\w:-]+) -->.*?<!-- end -->"
-    return re.sub(pattern, fill, text, flags=re.S)
+    return prose_numbers.fill(re.sub(pattern, fill, text, flags=re.S), SOURCES)
 
 
 def mechanisms() -> list[str]:
-    """What populations of scripts come to under each mechanism."""
-    report = json.loads((DOCS / "results" / "mechanisms" / "report.json").read_text())
+    """What one script of a population earns in the end under each mechanism, by world."""
+    arms = {one["arm"]: one for one in stored("mechanisms/report.json")["tournaments"]}
+    names = list(dict.fromkeys(arm.partition("-")[2] for arm in arms))
     lines = [
-        "| arm | all at random | best line-up | population in the end | who that is | best "
-        "responses lead to |",
-        "|---|---|---|---|---|---|",
+        f"| world | all at random | best line-up | {' | '.join(names)} |",
+        "|---" * (3 + len(names)) + "|",
     ]
-    for one in report["tournaments"]:
-        kinds = {row["kind"]: row for row in one["kinds"]}
-        best = one["best_lineup"]
-        who = ", ".join(
-            f"{name} {Estimate(**row['share'])}"
-            for name, row in kinds.items()
-            if row["share"]["mean"] >= 0.01
-        )
-        ends = sorted(one["best_responses"], key=lambda end: -end["share"]["mean"])
-        some = [end for end in ends if end["share"]["mean"] >= 0.05]
-        led = [f"{told_profile(end['profile'])} {Estimate(**end['share'])}" for end in some]
-        rest = 1 - sum(end["share"]["mean"] for end in some) - one["cycling"]
-        led += [f"others {rest:.2f}"] if rest > 0.005 else []
-        led += [f"no end {one['cycling']:.2f}"] if one["cycling"] > 0.005 else []
-        cells = [
-            one["arm"],
-            str(Estimate(**kinds["random?legal=1"]["alone"])),
-            f"{told_profile(best['profile'])} {Estimate(**best['mean'])}",
-            str(Estimate(**one["population"])),
-            who,
-            "; ".join(led),
-        ]
-        told = [cell.replace("script:", "").replace("random?legal=1", "random") for cell in cells]
-        lines.append("| " + " | ".join(told) + " |")
-    seeds = ", ".join(map(str, sorted({one["seeds"] for one in report["tournaments"]})))
-    return [*lines, "", f"n = {seeds} seeds for each line-up, 100 resamples of them."]
+    for world in dict.fromkeys(arm.partition("-")[0] for arm in arms):
+        plain = arms[f"{world}-none"]
+        (chance,) = [row for row in plain["kinds"] if row["kind"] == "random?legal=1"]
+        cells = [chance["alone"], plain["best_lineup"]["mean"]]
+        cells += [arms.get(f"{world}-{name}", {}).get("population") for name in names]
+        told = [str(Estimate.read(cell)) if cell else "" for cell in cells]
+        lines.append(f"| {world} | {' | '.join(told)} |")
+    seeds = ", ".join(map(str, sorted({one["seeds"] for one in arms.values()})))
+    return [
+        *lines,
+        "",
+        f"Points of one player, n = {seeds} seeds for each line-up. The first two columns are of "
+        "the arm without a mechanism. Intervals are percentile bootstraps of these seeds (100 "
+        "resamples), which are somewhat too narrow.",
+    ]
 
 
 def told_apart() -> list[str]:
-    """Where three levels of fake players are told apart."""
-    report = json.loads((DOCS / "results" / "strangers" / "report.json").read_text())
+    """In how many scenarios three levels of fake players earn different points, by world."""
+    report = stored("strangers/report.json")
+    worlds = {arm.id: arm.world.partition("?")[0] for arm in read_suite("strangers").arm}
     level = lambda name: name.removeprefix("fake?level=")  # noqa: E731
-    by_arm: dict[str, list[dict[str, Any]]] = {}
-    for pair in report["pairs"]:
-        by_arm.setdefault(pair["arm"], []).append(pair)
-    heads = [f"{level(p['first'])} less {level(p['second'])}" for p in next(iter(by_arm.values()))]
-    lines = [
-        f"| scenario | random play | high control | {' | '.join(heads)} | told apart |",
-        "|---" * (4 + len(heads)) + "|",
-    ]
-    arms = {arm.id: arm for arm in read_suite("strangers").arm}
-    earned = {
-        (cell["arm"], cell["model"]): Estimate(**cell["estimate"])
-        for cell in report["cells"]
-        if cell["metric"] == "return"
-    }
-    for arm, pairs in by_arm.items():
-        terms = arms[arm].terms
-        high = f"{terms.high.removeprefix('script:')} {earned[arm, terms.high]}"
-        told = [str(earned[arm, terms.low]), high if terms.high else ""]
-        told += [str(Estimate(**pair["difference"])) for pair in pairs]
-        lines.append(f"| {arm} | {' | '.join(told)} | {sum(p['apart'] for p in pairs)} of 3 |")
-    each = [
-        f"{head} in {sum(pairs[n]['apart'] for pairs in by_arm.values())} "
-        f"({sum(pairs[n]['apart'] and pairs[n]['adjusted'] <= 0.05 for pairs in by_arm.values())})"
-        for n, head in enumerate(heads)
-    ]
-    every = sum(all(pair["apart"] for pair in pairs) for pairs in by_arm.values())
-    seeds = {pair["seeds"] for pairs in by_arm.values() for pair in pairs}
-    lines += [
+    heads = dict.fromkeys(f"{level(p['first'])}, {level(p['second'])}" for p in report["pairs"])
+    lines = [f"| world | scenarios | {' | '.join(heads)} |", "|---" * (2 + len(heads)) + "|"]
+
+    def row(name: str, pairs: list[dict[str, Any]]) -> str:
+        by_head: dict[str, list[bool]] = {head: [] for head in heads}
+        for pair in pairs:
+            by_head[f"{level(pair['first'])}, {level(pair['second'])}"].append(pair["apart"])
+        told = [str(sum(found)) for found in by_head.values()]
+        return f"| {name} | {len(next(iter(by_head.values())))} | {' | '.join(told)} |"
+
+    for world in dict.fromkeys(worlds.values()):
+        lines.append(row(world, [p for p in report["pairs"] if worlds[p["arm"]] == world]))
+    surely = [pair for pair in report["pairs"] if pair["apart"] and pair["adjusted"] <= 0.05]
+    seeds = {pair["seeds"] for pair in report["pairs"]}
+    return [
+        *lines,
+        row("all", report["pairs"]),
+        row(
+            "all, after Holm over all pairs", [{**p, "apart": p in surely} for p in report["pairs"]]
+        ),
         "",
-        f"Of {len(by_arm)} scenarios, told apart in either direction (after Holm over all rows and "
-        f"pairs): "
-        f"{', '.join(each)}; all three in {every}. n = {', '.join(map(str, sorted(seeds)))} seeds.",
+        f"Scenarios in which two levels are told apart, in either direction. n = "
+        f"{', '.join(map(str, sorted(seeds)))} seeds.",
     ]
+
+
+def deterring_fines() -> list[str]:
+    """The fine above which defecting does not pay, in every dilemma."""
+    lines = [
+        "| world | who is fined | all others cooperate | all others defect | random play | "
+        "best script |",
+        "|---" * 6 + "|",
+    ]
+    for row in json.loads((INSTITUTIONS_FOUND / "deterrence.json").read_text()):
+        family = row["world"].partition("-v")[0]
+        card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
+        fines = [fine(_with_infinity(row[name])) for name in ("among", "alone")]
+        told = [str(Estimate.read(card[who]["welfare"])) for who in ("random", "planner")]
+        fined = re.sub(r"^Whoever | (or )?pays 1 to nobody\.$", "", row["law"])
+        lines.append(f"| {family} | {fined} | {' | '.join([*fines, *told])} |")
     return lines
 
 
-def _estimates(report: Mapping[str, Any], metric: str) -> dict[tuple[str, str], Estimate]:
-    """A metric by arm and contestant, where it is defined."""
-    return {
-        (cell["arm"], cell["model"]): Estimate(**cell["estimate"])
-        for cell in report["cells"]
-        if cell["metric"] == metric and cell["estimate"]["mean"] is not None
-    }
-
-
-def _verdicts(report: Mapping[str, Any]) -> str:
-    found = Counter(one["verdict"] for one in report["hypotheses"])
-    alike = sum(one["why"] == "the values are identical" for one in report["hypotheses"])
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))
-    if not alike:
-        return told
-    return f"{told} ({alike} of these since all values are identical)"
-
-
-def _seeds(report: Mapping[str, Any]) -> str:
-    found = {cell["seeds"] for cell in report["cells"] if cell["metric"] == "return"}
-    return ", ".join(map(str, sorted(found)))
-
-
-def harvest_by_fakes() -> list[str]:
-    """What fakes earn in the three settings of the study in Harvest, and the verdicts on them."""
-    folder = DOCS / "results" / "melting_pot_llm"
-    whole, beside = (json.loads((folder / f"{n}.json").read_text()) for n in ("report", "controls"))
-    levels = [*(f"fake?level={x}" for x in ("random", "greedy", "best")), "fake?goal=cooperate"]
-    returns, raiders = (_estimates(beside, metric) for metric in ("return", "others_return"))
-    lasts = _estimates(beside, "lasts")
-    lines = [
-        "| setting | measure | random play | defector (`greedy`) | `best` | cooperator |",
-        "|---|---|---|---|---|---|",
-    ]
-    for arm, setting in (("s1", "six trees"), ("s8", "one tree"), ("s9", "six trees, two raiders")):
-        for measure, by_arm in (
-            ("points of one player", returns),
-            ("points of one raider", raiders),
-            ("steps with apples", lasts),
+def punishers() -> list[str]:
+    """The shares of three kinds from equal ones, and from how many starts two of them vanish."""
+    kinds = ("cooperator", "defector", "punisher")
+    columns = ["world", "ratio", *kinds, "defectors vanish", "cooperators vanish"]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for world in ("clean_up", "harvest_open"):
+        found = json.loads((INSTITUTIONS_FOUND / f"punishers_{world}.json").read_text())
+        by_cells: dict[str, list[str]] = {}
+        for value, ends, vanish in zip(
+            found["values"], found["ends"], found["vanish"], strict=True
         ):
-            told = [str(by_arm[arm, level]) for level in levels if (arm, level) in by_arm]
-            lines += [f"| {setting} | {measure} | {' | '.join(told)} |"] if told else []
-    alike: dict[tuple[str, int], set[float]] = {}
-    suite = read_suite("melting_pot_llm")
-    for (arm, _), estimate in _estimates(whole, "return").items():
-        found = suite.find_arm(arm)
-        alike.setdefault((found.world, found.free), set()).add(estimate.mean)
-    same = all(len(means) == 1 for means in alike.values())
-    assert same, "arms in one world differ in more than what players are told"
+            told = [str(Estimate.read(ends[f"script:{kind}"])) for kind in kinds]
+            told += [
+                str(Estimate.read(vanish[f"script:{kind}"])) for kind in ("defector", "cooperator")
+            ]
+            by_cells.setdefault(" | ".join(told), []).append(f"{value:g}")
+        lines += [f"| {world} | {', '.join(n)} | {cells} |" for cells, n in by_cells.items()]
+        without = replicator.Payoffs.stored(found).without("script:punisher")
+        (ends, vanish) = without.end(0), without.vanishing(0)
+        told = [str(ends[0]), str(ends[1]), "", str(vanish[1]), str(vanish[0])]
+        lines.append(f"| {world} | no punishers | {' | '.join(told)} |")
+    return lines
+
+
+def law_bands() -> Iterable[tuple[str, int, dict[str, dict[str, np.ndarray]]]]:
+    """Bands of fines, how many opportunists heed them, and what each start came to.
+
+    All laws have the same starts, so what is independent are starts, not laws.
+    """
+    found = LawMap.stored(json.loads((INSTITUTIONS_FOUND / "laws_clean_up.json").read_text()))
+    fines, ratios = (values for values in found.grid.values())
+    shape = (len(fines), len(ratios), -1)
+    thresholds = [float(worth) for worth in re.findall(r"worth=([\d.]+)", found.seats)]
+    edges = [0.0, *thresholds, float(fines[-1])]
+    for number, (low, high) in enumerate(itertools.pairwise(edges)):
+        rows = (fines > low) & (fines <= high) | (number == 0) & (fines == 0)
+        by_start = {}
+        for name, cols in (("less", ratios <= 2), ("more", ratios > 2)):
+            laws = {m: getattr(found, m).reshape(shape)[np.ix_(rows, cols)] for m in MEASURES}
+            by_start[name] = {m: x.reshape(-1, x.shape[-1]).mean(0) for m, x in laws.items()}
+        yield f"{low:g} to {high:g}", number, by_start
+
+
+def laws_by_fine() -> list[str]:
+    """What a population came to, by the fine of the law and by what punishing takes."""
+    lines = [
+        "| fine | heed it | welfare, punishing takes 1 to 2 | welfare, it takes more | difference "
+        "| difference of what is left | difference of equality |",
+        "|---" * 7 + "|",
+    ]
+    starts = set()
+    for band, number, by_start in law_bands():
+        less, more = by_start["less"], by_start["more"]
+        told = [str(over_episodes(each["welfare"])) for each in (less, more)]
+        told += [str(paired_difference(more[m], less[m])) for m in MEASURES]
+        starts.add(len(less["welfare"]))
+        lines.append(f"| {band} | {number} of 5 | {' | '.join(told)} |")
+    for cells, _ in _baselines("clean_up"):
+        lines.append(f"| {cells[0]}: {cells[1]} | | | {cells[-2]} | | | |")
+    return [*lines, "", f"n = {max(starts)} starts, shared by all laws; Student's intervals."]
+
+
+def clauses_in_force() -> list[str]:
+    """How often what learners can vote for was in force, by seed and under random ballots."""
+    heads = ("ballots", "episodes", "share of steps in force", "collective return")
+    lines = [f"| {' | '.join(heads)} |", "|---" * 4 + "|"]
+    for row in json.loads((INSTITUTIONS_FOUND / "in_force.json").read_text()):
+        who = f"learners, seed {row['seed']}" if "seed" in row else f"random, `{row['seats']}`"
+        told = [str(Estimate.read(row[name])) for name in ("in_force", "collective_return")]
+        lines.append(f"| {who} | {row['episodes']} | {' | '.join(told)} |")
+    return lines
+
+
+def patches_alive() -> list[str]:
+    """How many patches of Harvest stay alive, beside random play and the best script."""
+    rows = json.loads((DOCS / "results" / "socialjax-fig2" / "harvest_gauges.json").read_text())
+    lines = [
+        "| players | patches alive of 6 | apples standing | collective return |",
+        "|---" * 4 + "|",
+    ]
+    names = ("gauge_patches", "gauge_apples", "collective_return")
+    for learner in dict.fromkeys(row["learner"] for row in rows):
+        some = [row for row in rows if row["learner"] == learner]
+        if learner:
+            told = [over_seeds(np.array([row[n]["mean"] for row in some])) for n in names]
+            cells = [[f"`harvest_open-{learner}`", *map(str, told)]]
+        else:
+            seats = [re.search('--seats "(.*?)"', row["command"]) for row in some]
+            cells = [
+                [f"`{found[1]}`", *(str(Estimate.read(row[n])) for n in names)]
+                for row, found in zip(some, seats, strict=True)
+                if found
+            ]
+        lines += [f"| {' | '.join(each)} |" for each in cells]
+    episodes = ", ".join(sorted({str(row["episodes"]) for row in rows}))
     return [
         *lines,
         "",
-        f"n = {_seeds(beside)} seeds. The whole suite by `fake?level=greedy`, n = {_seeds(whole)} "
-        f"seeds: {len(suite.arm)} arms; arms of one world and team give the same mean to the last "
-        f"digit. Verdicts: {_verdicts(whole)}.",
+        f"{episodes} episodes of each training seed and of each other line-up, means over steps; "
+        "of learners means over seeds. The commands are in `harvest_gauges.json`.",
     ]
 
 
-def plans_by_fakes() -> list[str]:
-    """What greedy plans and plans by lot earn in AdaSociety's mini-games, beside what is known."""
-    report = json.loads((DOCS / "results" / "adasociety_llm" / "report.json").read_text())
-    suite, (low, high) = read_suite("adasociety_llm"), ("fake?level=random", "fake?level=greedy")
-    returns, shares = (_estimates(report, metric) for metric in ("return", "optimum"))
-    effects = {one["id"]: one for one in report["hypotheses"]}
+PUBLISHED = json.loads((DOCS / "results" / "published.json").read_text())
+
+
+def no_trade() -> list[str]:
+    """AdaSociety's published learners beside what a society earns that hands nothing over."""
+    found = PUBLISHED["adasociety:table2"]
+    methods = list(found["contract_easy"])
     lines = [
-        "| task | recipes | plan by lot | greedy plan | greedy less lot | of our bound: lot | "
-        "greedy | LLM-C, published | PPO, published | Oracle | random play | best script |",
-        "|---" * 12 + "|",
+        f"| task | bound without handing over | {', published | '.join(methods)}, published |",
+        "|---" * (2 + len(methods)) + "|",
     ]
-    for arm in suite.arm:
-        if (arm.id, high) not in returns:
-            continue
-        place, tested = arm.factors["place"], effects.get(f"plan-{arm.id}")
-        said = next(h.published for h in suite.hypothesis if h.id == f"h14-{place}")
-        published = re.search(r"LLM-C (\S+ \(\S+\))", said)
-        ppo = re.search(r"PPO (0\.\d+)", said)
-        cells = [
-            place,
-            arm.factors["recipes"],
-            *(str(returns[arm.id, level]) for level in (low, high)),
-            str(Estimate(**tested["effect"])) if tested else "",
-            *(str(shares[arm.id, level]) for level in (low, high)),
-            published[1] if published else "",
-            ppo[1] if ppo else "",
-            "1",
-            *_by_card(place),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    left = ", ".join(report.get("not_run", ()))
+    for task in list(found)[1:]:
+        told = [f"{found[task][method]:.4f}" for method in methods]
+        lines.append(f"| {task} | {no_trade_share(task):.4f} | {' | '.join(told)} |")
+    return [*lines, "", f"Shares of the Oracle. Source: {found['source']}"]
+
+
+@cache
+def no_trade_share(task: str) -> float:
+    """The most that can be earned without handing anything over, as a share of the Oracle."""
+    env = sociarium.make(task)
+    bounds = env.facet(Bounds).of(env.params(), 0)
+    return bounds["without handing over"].total / bounds["oracle"].total
+
+
+def own_coins() -> list[str]:
+    """Own coins taken in Coins, ours beside those of SocialJax."""
+    heads = ("learner", "ours, own coins", "ours, other's coins", "published, own coins")
+    lines = [f"| {' | '.join(heads)} |", "|---" * 4 + "|"]
+    for learner, published in PUBLISHED["socialjax:table3"]["coins"].items():
+        file = DOCS / "results" / "socialjax-fig2" / f"coins-{learner}" / "evaluation.json"
+        row = json.loads(file.read_text())
+        lines.append(
+            f"| `{learner}` | {row['acts']:.1f} | {row['refusals']:.1f} | {published:.1f} |"
+        )
     return [
         *lines,
         "",
-        f"n = {_seeds(report)} seeds. Points of one player. Random play and the best script are "
-        "those of the cards, 30 episodes, divided by the players; empty where there is no card. "
-        f"Verdicts: {_verdicts(report)}." + (f" Not run: {left}." if left else ""),
+        "Ours: coins an episode, mean over 4 seeds; only totals over seeds are stored, so there "
+        f"is no interval. Source of the last column: {PUBLISHED['socialjax:table3']['source']}.",
     ]
 
 
-def crews_by_fakes() -> list[str]:
-    """What crews meet that fakes command, beside idle, random and greedy cooks, and the bound."""
-    columns = {
-        "random?legal=1": "random play",
-        "script:greedy": "greedy script",
-        "fake?level=greedy": "fake, greedy",
-        "fake?level=best": "fake, rolling schedules",
+def coverage() -> list[str]:
+    """How often 95% intervals hold the true mean, by the distribution of returns over seeds."""
+    found = json.loads((DOCS / "results" / "coverage.json").read_text())
+    seeds = sorted({row["seeds"] for row in found["rows"]})
+    ways = {
+        "student": "Student, mean",
+        "bootstrap": "percentile bootstrap, interquartile mean (not used)",
     }
-    return _levels("mindagent", ("cos", "met", "of_bound", "tokens_a_dish"), columns)
-
-
-def partners_by_fakes() -> list[str]:
-    """What fakes earn that choose skills beside a scripted cook."""
-    columns = {f"fake?level={level}": f"fake, {level}" for level in ("random", "greedy", "best")}
-    return _levels("proagent", ("return", "refused", "calls", "tokens_a_soup"), columns)
-
-
-def beside_a_learned_cook() -> list[str]:
-    """The same beside a best response that learned, under the same seeds."""
-    columns = {
-        "random?legal=1": "random play",
-        "script:cook": "another cook",
-        "policy:runs/proagent_learned/cramped_room-best_response": "learned best response",
-    }
-    columns |= {f"fake?level={x}": f"fake, {x}" for x in ("random", "greedy", "best")}
-    suite, folder = "examples/suites/proagent_learned.toml", "proagent_learned"
-    report = json.loads((DOCS / "results" / folder / "report.json").read_text())
-    return [
-        *_levels(folder, ("return", "tokens_a_soup"), columns, suite),
-        "",
-        "| hypothesis | paired difference | p, after Holm | verdict |",
-        "|---|---|---|---|",
-        *(
-            f"| {one['says']} | {Estimate(**one['effect'])} | {one['adjusted']:.2g} | "
-            f"{one['verdict']} |"
-            for one in report["hypotheses"]
-        ),
-    ]
-
-
-def small_model_in_kitchens() -> list[str]:
-    """How the local model of 135 million parameters answers in the kitchens' suites."""
     lines = [
-        "| suite | arm | calls | tokens | decisions read as they came | what was wrong with them |",
-        "|---|---|---|---|---|---|",
+        f"| returns of seeds | interval | {' | '.join(f'n = {n}' for n in seeds)} |",
+        "|---" * (2 + len(seeds)) + "|",
     ]
-    for suite, wrong in (("mindagent", "wrong"), ("proagent", "refused")):
-        report = json.loads((DOCS / "results" / f"{suite}-small_model/report.json").read_text())
-        told = {one.id: one.told for one in read_suite(suite).metric}
-        cells = {
-            (cell["arm"], cell["metric"]): cell["estimate"]["mean"]
-            for cell in report["cells"]
-            if cell["model"] == "local"
-        }
-        for arm in dict.fromkeys(arm for arm, _ in cells):
-            calls, tokens, valid, bad = (
-                cells[arm, metric] for metric in ("calls", "tokens", "valid", wrong)
-            )
-            lines.append(
-                f"| `{suite}` | {arm} | {calls:.0f} | {tokens:,.0f} | {valid:.0%} | "
-                f"{bad:.0f}: {told[wrong].lower()} |"
-            )
-    return [*lines, "", "**Machinery check**: one seed, three steps, unfinished, so no scores."]
+    for name in dict.fromkeys(row["returns"] for row in found["rows"]):
+        for way, told in ways.items():
+            shares = [f"{row[way]:.0%}" for row in found["rows"] if row["returns"] == name]
+            lines.append(f"| {name} | {told} | {' | '.join(shares)} |")
+    many = found["experiments"]
+    return [
+        *lines,
+        "",
+        f"{many['student']:,} simulated experiments for Student's interval, {many['bootstrap']:,} "
+        "for the bootstrap; seed 0; `python benchmarks/coverage.py`.",
+    ]
 
 
 COMPARED_WHEN_SHARED = ("differing", "points", "less_everybody")
-
-
-def _levels(
-    folder: str, metrics: Iterable[str], columns: Mapping[str, str], suite: str = ""
-) -> list[str]:
-    """Some metrics by arm and contestant, and every paired difference of the first."""
-    report = json.loads((DOCS / "results" / folder / "report.json").read_text())
-    told = {one.id: one.told for one in read_suite(suite or folder).metric}
-    arms = list(dict.fromkeys(cell["arm"] for cell in report["cells"]))
-    lines = [
-        f"| arm | measure | {' | '.join(columns.values())} |",
-        "|---" * (2 + len(columns)) + "|",
-    ]
-    for arm in arms:
-        for metric in metrics:
-            found = _estimates(report, metric)
-            cells = [str(found.get((arm, model), "")) for model in columns]
-            lines.append(f"| {arm} | {told[metric]} | {' | '.join(cells)} |")
-    pairs = [
-        f"| {pair['arm']} | {columns[pair['first']]} less {columns[pair['second']]} | "
-        f"{Estimate(**pair['difference'])} |"
-        for pair in report["pairs"]
-    ]
-    first = next(iter(told))
-    seeds = sorted({cell["seeds"] for cell in report["cells"] if cell["metric"] == first})
-    return [
-        *lines,
-        "",
-        f"| arm | {told[first]}: paired difference | mean |",
-        "|---|---|---|",
-        *pairs,
-        "",
-        f"n = {', '.join(map(str, seeds))} seeds, means with 95% bootstrap intervals. Verdicts: "
-        f"{_verdicts(report)}.",
-    ]
 
 
 def shared_answers() -> list[str]:
@@ -809,7 +965,7 @@ def shared_answers() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for row in found["error"]["rows"]:
-        told = [Estimate(**row[name]) if name in row else "" for name in COMPARED_WHEN_SHARED]
+        told = [Estimate.read(row[name]) if name in row else "" for name in COMPARED_WHEN_SHARED]
         calls = f"{row['calls']:,.1f}"
         lines.append(
             f"| {row['level']} | {row['situation']} | {' | '.join(map(str, [calls, *told]))} |"
@@ -818,8 +974,8 @@ def shared_answers() -> list[str]:
     lines += [
         "",
         f"`{few['world']}`, {few['seats']} seats, {few['steps']} steps, n = {few['seeds']} seeds, "
-        "means with 95% bootstrap intervals; decisions that differ are counted in the states of "
-        "the matches in which everybody was asked.",
+        "means with percentile bootstrap intervals; decisions that differ are counted in the "
+        "states of the matches in which everybody was asked.",
         "",
         f"| {many['seats']:,} seats | calls a step | seconds a step | failures |",
         "|---|---|---|---|",
@@ -1030,22 +1186,21 @@ def gpu_outlook() -> list[str]:
     ]
 
 
-def _by_card(world: str) -> tuple[str, str]:
-    """What one player earns at random and by the best script, if that was measured."""
-    file = DOCS / "cards" / f"{world}.json"
-    if not file.exists():
-        return "", ""
-    card = json.loads(file.read_text())
-    told = [card[who]["welfare"] for who in ("random", "planner")]
-    each = [{name: x / card["players"] for name, x in one.items()} for one in told]
-    return str(Estimate(**each[0])), str(Estimate(**each[1]))
-
-
 def orders_met() -> list[str]:
-    """What teams of Cuisine reach, beside GPT-4 and beside schedules."""
+    """What teams of Cuisine reach on level 3, beside GPT-4 and beside schedules."""
     folder = DOCS / "results" / "mindagent-bounds"
     study = cuisine_bounds.CuisineBounds(cuisine_bounds.CELLS, folder)
-    return cuisine_scores.markdown(cuisine_scores.Scores(study))
+    scores = cuisine_scores.Scores(study)
+    zero = [r for r in cuisine_scores.summaries(scores) if r["who"] in ("idle", "random")]
+    assert all(row["cos"]["mean"] == 0 for row in zero if row["levels"] == "level 3")
+    left_out = re.compile(r"\| \d \| (idle|random|.*no pre-cooking|.*without pre-cooking) \|")
+    lines = cuisine_scores.markdown(scores, levels=("level 3",))
+    return [
+        *(line for line in lines if not left_out.match(line)),
+        "",
+        "Idle and random teams complete no order on level 3. `sociarium reproduce "
+        "mindagent:bounds --out docs/results/mindagent-bounds` prints the other rows and levels.",
+    ]
 
 
 def beside_strangers() -> list[str]:
@@ -1054,141 +1209,48 @@ def beside_strangers() -> list[str]:
     folder = DOCS / "results" / "overcooked-partners"
     rows = {cell.name: standing(cell, folder / cell.name) for cell in study.cells}
     known = {name: row for name, row in rows.items() if "beside" in row}
-    heads = [partner.removeprefix("script:") for partner in study.partners]
-    lines = [f"| layout, player | with itself | {' | '.join(heads)} | all partners (95%) |"]
-    lines += ["|---" * (3 + len(heads)) + "|"]
+    partners = ", ".join(f"`{partner}`" for partner in study.partners)
+    lines = ["| layout, player | with itself | beside held-out cooks |", "|---|---|---|"]
     for panel in dict.fromkeys(cell.panel for cell in study.cells):
         own = {c.line: known[c.name] for c in study.cells if c.panel == panel and c.name in known}
         for line, row in own.items():
-            by_seed = np.array(row["beside"]["by_seed"])
-            alone = Estimate(**{k: v / 2 for k, v in row["collective"].items()})
-            cells = [f"{mean:.0f}" for mean in by_seed.mean(0)]
-            every = Estimate(**row["beside"]["mean"])
-            lines.append(f"| {panel}, {line} | {alone} | {' | '.join(cells)} | {every} |")
+            alone = over_seeds(np.array(row["by_seed"]) / 2)
+            beside = Estimate.read(row["beside"]["mean"])
+            lines.append(f"| {panel}, {line} | {alone} | {beside} |")
         for name, returns in next(iter(own.values()))["beside"]["baselines"].items() if own else ():
-            cells = [f"{mean:.0f}" for mean in returns]
-            lines.append(f"| {panel}, `{name}` | | {' | '.join(cells)} | {np.mean(returns):.0f} |")
+            lines.append(f"| {panel}, `{name}` | | {np.mean(returns):.0f} |")
         if {"self-play", "best response"} <= set(own):
-            one, other = (
-                np.array(own[line]["beside"]["by_seed"]) for line in ("best response", "self-play")
-            )
-            seeds = ", ".join(f"{gain:+.0f}" for gain in (one - other).mean(1))
-            cells = " | ".join(f"{gain:+.0f}" for gain in (one - other).mean(0))
-            lines.append(
-                f"| {panel}, best response less self-play of the same seed ({seeds}) | | {cells} | "
-                f"{over_seeds(one - other)} |"
-            )
+            gain = best_response_gain(panel)
+            lines.append(f"| {panel}, best response less self-play of the same seed | | {gain} |")
     names = ", ".join(f"`{name}`" for name in known)
     version = next(iter(known.values()))["network_version"]
-    return [*lines, "", f"Version {version} of the networks ({names})."]
+    return [
+        *lines,
+        "",
+        f"Held-out cooks: {partners}. Version {version} of the networks ({names}).",
+    ]
 
 
 def one_loop() -> list[str]:
     """What one loop came to in JaxMARL's Overcooked and in ours, by the last tenth of training."""
     file = DOCS / "results" / "overcooked-jaxmarl" / "curves.json"
     lines = [
-        "| world | seeds | return at the end (IQM, 95%) | steps until 100 |",
+        "| world | seeds | return at the end | steps until 100 |",
         "|---|---|---|---|",
     ]
     for name, found in json.loads(file.read_text()).items():
         returns = np.array(found["returns"], float)
         ended = np.isfinite(returns).all(0)  # updates in which episodes ended
         returns, steps = returns[:, ended], np.array(found["steps"])[ended]
-        end = over_seeds(returns[:, -max(1, returns.shape[1] // 10) :])
+        end = over_seeds(returns[:, -max(1, returns.shape[1] // 10) :].mean(1))
         there = [np.flatnonzero(row >= 100) for row in returns]
         first = [f"{steps[at[0]] / 1e6:.2f} M" if len(at) else "never" for at in there]
         lines.append(f"| {name} | {len(returns)} | {end} | {', '.join(first)} |")
     return lines
 
 
-def deterring_fines() -> list[str]:
-    """The fine above which nobody gains by defecting, in every dilemma."""
-    lines = [
-        "| world | clause, with a fine of 1 | all others cooperate | all others defect | "
-        "any number | breaches of a defector, of a cooperator: among cooperators; among defectors "
-        "| all cooperate | all defect | random play | best script |",
-        "|---" * 10 + "|",
-    ]
-    for row in json.loads((INSTITUTIONS_FOUND / "deterrence.json").read_text()):
-        family = row["world"].partition("-v")[0]
-        card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
-        fines = [fine(_with_infinity(row[name])) for name in ("among", "alone", "dominant")]
-        names = ("breaches", "breaches_cooperating")
-        broke = "; ".join(
-            ", ".join(f"{abs(row[name][others]['mean']):.1f}" for name in names)
-            for others in (-1, 0)
-        )
-        earned = ("welfare", "welfare_defecting", "welfare_random")
-        told = [str(Estimate(**row[name])) for name in earned]
-        best = str(Estimate(**card["planner"]["welfare"]))
-        lines.append(f"| {family} | {row['law']} | {' | '.join([*fines, broke, *told, best])} |")
-    return lines
-
-
 def _with_infinity(row: dict[str, float | None]) -> Estimate:
-    return Estimate(**{name: np.inf if x is None else x for name, x in row.items()})
-
-
-def punishers() -> list[str]:
-    """The shares of three kinds from equal ones, and from how many starts defectors vanish."""
-    kinds = ("cooperator", "defector", "punisher")
-    columns = ["world", "ratio", *kinds, "starts from which defectors vanish", "cooperators vanish"]
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for world in ("clean_up", "harvest_open"):
-        found = json.loads((INSTITUTIONS_FOUND / f"punishers_{world}.json").read_text())
-        rows = zip(found["values"], found["ends"], found["vanish"], strict=True)
-        for value, ends, vanish in rows:
-            told = [str(Estimate(**ends[f"script:{kind}"])) for kind in kinds]
-            told += [
-                str(Estimate(**vanish[f"script:{kind}"])) for kind in ("defector", "cooperator")
-            ]
-            lines.append(f"| {world} | {value:g} | {' | '.join(told)} |")
-        without = replicator.Payoffs.stored(found).without("script:punisher")
-        (ends, vanish) = without.end(0), without.vanishing(0)
-        told = [str(ends[0]), str(ends[1]), "", str(vanish[1]), str(vanish[0])]
-        lines.append(f"| {world} | no punishers | {' | '.join(told)} |")
-    return lines
-
-
-def laws_by_fine() -> list[str]:
-    """What a population came to, by the fine of the law and by what punishing takes."""
-    found = LawMap.stored(json.loads((INSTITUTIONS_FOUND / "laws_clean_up.json").read_text()))
-    fines, ratios = (values for values in found.grid.values())
-    shape = (len(fines), len(ratios), -1)
-    lines = [
-        "| fine | opportunists who heed it | punishing takes | laws | welfare | "
-        "left after fines and punishments | equality |",
-        "|---" * 7 + "|",
-    ]
-    worths = [float(worth) for worth in re.findall(r"worth=([\d.]+)", found.seats)]
-    edges = [0.0, *worths, float(fines[-1])]
-    for number, (low, high) in enumerate(itertools.pairwise(edges)):
-        rows = (fines > low) & (fines <= high) | (number == 0) & (fines == 0)
-        band, by_start = f"{low:g} to {high:g} | {number} of {len(worths)}", []
-        for name, cols in (("1 to 2", ratios <= 2), ("more", ratios > 2)):
-            laws = [getattr(found, m).reshape(shape)[np.ix_(rows, cols)] for m in MEASURES]
-            # All laws have the same starts: what is independent are episodes, not laws.
-            by_start.append([each.reshape(-1, each.shape[-1]).mean(0) for each in laws])
-            told = [str(over_episodes(each)) for each in by_start[-1]]
-            many = int(rows.sum() * cols.sum())
-            lines.append(f"| {band} | {name} | {many} | {' | '.join(told)} |")
-        told = [str(paired_difference(more, less)) for less, more in zip(*by_start, strict=True)]
-        lines.append(f"| {band} | difference | | {' | '.join(told)} |")
-    for cells, _ in _baselines("clean_up"):
-        lines.append(f"| {cells[0]}: {cells[1]} | | | | {cells[-2]} | | |")
-    return lines
-
-
-def clauses_in_force() -> list[str]:
-    """How often what learners can vote for was in force, by seed."""
-    lines = [
-        "| seed | episodes | part of the time in force | collective return |",
-        "|---" * 4 + "|",
-    ]
-    for row in json.loads((INSTITUTIONS_FOUND / "in_force.json").read_text()):
-        told = [str(Estimate(**row[name])) for name in ("in_force", "collective_return")]
-        lines.append(f"| {row['seed']} | {row['episodes']} | {' | '.join(told)} |")
-    return lines
+    return Estimate.read({name: np.inf if x is None else x for name, x in row.items()})
 
 
 def results(name: str) -> list[str]:
@@ -1199,7 +1261,7 @@ def results(name: str) -> list[str]:
     waiting = _waiting([cell for cell, row in rows if row["state"] == "not begun"], rows)
     panels = dict.fromkeys(cell.panel for cell, _ in begun or rows)
     most = {panel: _oracle(panel) for panel in panels}
-    columns = "run | learner | seeds | steps | episodes | entropy | collective return | cooperation"
+    columns = "run | learner | seeds | steps | entropy | collective return | cooperation"
     columns = columns.split(" | ") + ["share of the Oracle"] * any(most.values())
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for panel in panels:
@@ -1207,7 +1269,8 @@ def results(name: str) -> list[str]:
         for cells, mean in [*of_panel, *_baselines(panel)]:
             told = [*cells, f"{mean / total:.3f}"] if (total := most[panel]) else cells
             lines.append(f"| {' | '.join(told)} |")
-    lines += ["", _made_by(row for _, row in begun)]
+    if begun:
+        lines += ["", _made_by(row for _, row in begun)]
     return [*lines, "", f"Not begun: {'; '.join(waiting)}."] if waiting else lines
 
 
@@ -1223,8 +1286,8 @@ def _baselines(world: str) -> list[tuple[list[str], float]]:
     card = json.loads((DOCS / "cards" / f"{world}.json").read_text())
     rows = []
     for name, found in (("random play", card["random"]), ("best script", card["planner"])):
-        told = [str(Estimate(**found["welfare"])), PolicyReturns.told(found["cooperation"])]
-        cells = [f"{world}, {name}", f"`{found['seats']}`", "", "", str(card["episodes"]), ""]
+        told = [str(Estimate.read(found["welfare"])), PolicyReturns.told(found["cooperation"])]
+        cells = [f"{world}, {name}", f"`{found['seats']}`", "", "", ""]
         rows.append(([*cells, *told], found["welfare"]["mean"]))
     return rows
 
@@ -1253,32 +1316,46 @@ def _waiting(cells: list[Cell], rows: list[tuple[Cell, dict[str, Any]]]) -> list
 
 def _result(cell: Cell, row: dict[str, Any], folder: Path) -> tuple[list[str], float]:
     learner = f"{cell.plan.algorithm}, `{cell.plan.preference}`"
-    size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M", f"{row.get('episodes', '')} a seed"]
-    first = read_metrics(folder / cell.name)["entropy"][0].mean()
-    last = read_end(folder / cell.name)["entropy"].mean()
-    known = [f"`{cell.name}`", learner, *size, f"{first:.2f} to {last:.2f}"]
+    size = [str(row["seeds"]), f"{row['steps'] / 1e6:g} M"]
+    known = [f"`{cell.name}`", learner, *size, _entropy(folder / cell.name)]
     if "collective" not in row:
         return [*known, f"unfinished, {row['done']:.0%}", ""], float("nan")
-    told = [str(Estimate(**row["collective"])), PolicyReturns.told(row["cooperation"])]
+    chances = row["acts"] + row["refusals"]
+    told = [str(Estimate.read(row["collective"])), PolicyReturns.told(row["cooperation"], chances)]
     return [*known, *told], row["collective"]["mean"]
+
+
+def _contract_curriculum() -> Cell:
+    (cell,) = [c for c in STUDIES["adasociety:contract"].cells if c.line == "curriculum"]
+    return cell
+
+
+@cache
+def stage_returns() -> list[np.ndarray]:
+    """What each seed earned at the end of each stage of the curriculum, as shares of the Oracle."""
+    cell, total = _contract_curriculum(), _oracle("contract_easy")
+    assert total is not None
+    figures = read_metrics(DOCS / "results" / "adasociety-contract" / cell.name)
+    env = sociarium.make(cell.plan.world)
+    until = [x.until * cell.plan.steps for x in Curriculum(env, cell.plan.curriculum).stages]
+    rows = [figures["return"][figures["step"] <= end][-LAST_UPDATES:] for end in until]
+    return [row.mean(0) / total for row in rows]
 
 
 def stages() -> list[str]:
     """Where the stages of the contract curriculum end: in training here, and in the paper."""
-    (cell,) = [c for c in STUDIES["adasociety:contract"].cells if c.line == "curriculum"]
-    figures = read_metrics(DOCS / "results" / "adasociety-contract" / cell.name)
-    total = _oracle("contract_easy")
-    assert total is not None
-    rows, env = [], sociarium.make(cell.plan.world)
-    for stage, (what, paper) in zip(
-        Curriculum(env, cell.plan.curriculum).stages, PAPER_STAGES.items(), strict=True
+    cell = _contract_curriculum()
+    env, rows = sociarium.make(cell.plan.world), []
+    for stage, shares, (what, paper) in zip(
+        Curriculum(env, cell.plan.curriculum).stages,
+        stage_returns(),
+        PAPER_STAGES.items(),
+        strict=True,
     ):
         until = stage.until * cell.plan.steps
-        within = figures["return"][figures["step"] <= until][-LAST_UPDATES:].mean(0) / total
-        seeds = f"{within.mean():.2f} ({within.min():.2f} to {within.max():.2f})"
-        rows.append(f"| {what} | {until / 1e6:g} M | {seeds} | {paper:.2f} |")
+        rows.append(f"| {what} | {until / 1e6:g} M | {over_seeds(shares)} | {paper:.2f} |")
     return [
-        f"| stage | ends at | share of the Oracle, mean of {len(within)} seeds (range) | paper |",
+        "| stage | ends at | share of the Oracle | paper |",
         "|---|---|---|---|",
         *rows,
     ]
@@ -1300,7 +1377,7 @@ def contract_arms() -> list[str]:
         lines.append(f"| {end} | {' | '.join(told)} |")
     for name, found in (("random play", card["random"]), ("best script", card["planner"])):
         each = {key: value / card["players"] for key, value in found["welfare"].items()}
-        told = [str(Estimate(**each)), *[""] * (len(arms) - 1)]
+        told = [str(Estimate.read(each)), *[""] * (len(arms) - 1)]
         lines.append(f"| {name}, mean of all seats | {' | '.join(told)} |")
     signed = arms[names.index("players choose")]["signed"]
     last = len(signed) - 1
@@ -1348,9 +1425,9 @@ def welfare() -> list[str]:
         family = find(entry["world"]).family
         card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
         by_chance, planner = card["random"]["welfare"], card["planner"]["welfare"]
-        mixture = f"{Estimate(**entry['welfare'])}, {entry['cooperators']} cooperate"
-        told = [str(Estimate(**by_chance)), str(Estimate(**planner)), mixture]
-        told.append(str(Estimate(**entry["welfare_defecting"])))
+        mixture = f"{Estimate.read(entry['welfare'])}, {entry['cooperators']} cooperate"
+        told = [str(Estimate.read(by_chance)), str(Estimate.read(planner)), mixture]
+        told.append(str(Estimate.read(entry["welfare_defecting"])))
         lines.append(f"| [{family}](worlds/{family}.md) | {' | '.join(told)} |")
     return lines
 
@@ -1391,11 +1468,13 @@ def verdicts() -> list[str]:
 
 
 def _verdict(name: str, row: dict[str, Any]) -> str:
-    tempted = {setting["cooperating"]: setting for setting in row["settings"].values()}
-    told = {
-        n: str(Estimate(**setting["temptation"])) if setting["temptation"] else "not defined"
-        for n, setting in tempted.items()
+    tempted = {
+        setting.cooperating: setting for setting in DilemmaVerdict.read(row).settings.values()
     }
+    told = {}
+    for n, setting in tempted.items():
+        found = setting.temptation()
+        told[n] = "not defined" if found is None else str(found)
     cells = [told[setting["cooperating"]] for setting in row["settings"].values()]
     if len(tempted) < len(cells):
         cells[1] = "as all"

@@ -2,10 +2,11 @@
 
 Wall time is too noisy on shared machines. `budget.toml` has the limits for every test that is not
 marked slow, and a list of tests that are allowed more; that list may only shrink. What was spent is
-summed by folder at the end of a run.
+summed by folder at the end of a run. `--seconds N` skips what has not begun after N seconds.
 """
 
 import os
+import time
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -47,13 +48,17 @@ class Budget:
 
     def __init__(self, budget):
         self.budget, self.spent, self.compiled = budget, Counter(), Counter()
-        self.tests = {}
+        self.tests, self.began = {}, time.monotonic()
         jax.monitoring.register_event_duration_secs_listener(_count)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
         item.spent_before = cpu_seconds(), _compilations
         return (yield)
+
+    def pytest_runtest_setup(self, item):
+        if time.monotonic() - self.began > item.config.getoption("seconds"):
+            pytest.skip("no time left (--seconds)")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):
@@ -96,6 +101,8 @@ class Budget:
 
 def pytest_addoption(parser):
     parser.addoption("--costly", type=int, default=10, help="how many of the costliest to list")
+    parser.addoption("--seconds", type=float, default=float("inf"), help="start no test later")
+    parser.addoption("--part", default="1/1", help="run one part of the test files, as in 2/4")
 
 
 def pytest_configure(config):

@@ -73,7 +73,7 @@ def test_unreadable_arguments_are_refused(name):
 def test_unknown_arguments_are_refused_with_the_nearest():
     with pytest.raises(UnknownName, match="Did you mean players"):
         sociarium.make("coins?player=3")
-    with pytest.raises(BadArgument, match="at least 1"):
+    with pytest.raises(BadArgument, match="players is 1 to"):
         sociarium.make("coins?players=0")
 
 

@@ -14,9 +14,9 @@ from sociarium.charters.contract import Contract
 from sociarium.charters.law import Law
 from sociarium.charters.society import Society
 from sociarium.charters.speech import Speech
+from sociarium.conformance.contract import CLAUSES
 from sociarium.core import random
 from sociarium.core.actions import STAY, find_action
-from sociarium.core.conformance import CLAUSES
 from sociarium.core.environment import mask_illegal
 from sociarium.core.errors import ContractBroken, UnknownName
 from sociarium.core.facets import Cooperation

@@ -3,26 +3,35 @@
 import importlib.util
 import json
 import re
+import sys
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS
-from sociarium.core.conformance import CLAUSES
+from sociarium.conformance.contract import CLAUSES
 from sociarium.learning import preferences, presets
 from sociarium.learning.studies import STUDIES
+from sociarium.metrics.bootstrap import over_seeds
+from sociarium.players import roster
 from sociarium.players.scripted.social import SOCIAL_POLICIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-FINDINGS = ("results.md", "dilemmas.md", "frontier.md", "charters.md")  # pages that state results
+# Pages that state results, and those of them whose every number has a source.
+FINDINGS = ("results.md", "dilemmas.md", "frontier.md", "charters.md", "metrics.md")
+SOURCED = ("results.md", "dilemmas.md")
 
 
 @pytest.fixture(scope="module")
 def generate():
+    sys.path.insert(0, str(DOCS))  # for the module beside it
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    sys.path.remove(str(DOCS))
     return module
 
 
@@ -85,7 +94,7 @@ ESTIMATE = re.compile(r"-?\d+(?:\.\d+)? \[-?\d+(?:\.\d+)?, -?\d+(?:\.\d+)?\]")
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in FINDINGS)])
 def test_an_estimate_in_a_sentence_stands_in_a_table(page):
-    """A number with an interval is written by the generator; prose may only repeat it."""
+    """Without a source of its own, a number with an interval may only repeat a table."""
     tables = {
         estimate
         for file in (*DOCS.glob("*.md"), *(DOCS / "worlds").glob("*.md"))
@@ -93,10 +102,48 @@ def test_an_estimate_in_a_sentence_stands_in_a_table(page):
         if line.startswith("|")
         for estimate in ESTIMATE.findall(line)
     }
-    prose = " ".join(
-        line for line in (ROOT / page).read_text().splitlines() if not line.startswith("|")
-    )
+    text = re.sub(rf"{ESTIMATE.pattern}(?: \([^()]*\))?<!-- = ", "", (ROOT / page).read_text())
+    prose = " ".join(line for line in text.splitlines() if not line.startswith("|"))
     assert [found for found in ESTIMATE.findall(prose) if found not in tables] == []
+
+
+@pytest.mark.parametrize("name", SOURCED)
+def test_every_number_in_a_sentence_has_a_source(name, generate):
+    """Its value is checked with the tables: the page is what `filled` makes of it."""
+    text = (DOCS / name).read_text()
+    assert generate.prose_numbers.unmarked(text, generate.SOURCES) == []
+    assert len(generate.prose_numbers.MARKER.findall(text)) >= 4
+
+
+def test_numbers_without_a_source_and_wrong_ones_are_noticed(generate):
+    numbers, names = generate.prose_numbers, {"n": lambda: "387 [336, 438]", "seeds": lambda: 3}
+    text = "It earns 380 [1, 2]<!-- = n() --> with 4<!-- = seeds() --> seeds, 17 more (table 2)."
+    right = (
+        "It earns 387 [336, 438]<!-- = n() --> with 3<!-- = seeds() --> seeds, 17 more (table 2)."
+    )
+    assert numbers.fill(text, names) == right and numbers.fill(right, names) == right
+    (found,) = numbers.unmarked(text, names)
+    assert found.endswith("seeds, 17")
+    with pytest.raises(ValueError, match="does not end like"):
+        numbers.fill("It earns 387<!-- = n() -->.", names)
+
+
+@pytest.mark.parametrize(
+    "name", ["institutions/in_force.json", "socialjax-fig2/harvest_gauges.json"]
+)
+def test_gauges_of_learners_are_stored_with_their_chance_level(name):
+    rows = json.loads((DOCS / "results" / name).read_text())
+    chance = [row for row in rows if '--seats "random*7"' in row["command"]]
+    assert len(chance) == 1 and chance[0]["episodes"] >= 10 and len(rows) > 3
+    assert {key for key in rows[0] if key not in ("seed",)} <= {*chance[0], "seats"}
+
+
+def test_stored_returns_of_learners_have_intervals_over_their_seeds():
+    files = sorted((DOCS / "results").glob("*/*/evaluation.json"))
+    assert len(files) > 20
+    for file in files:
+        found = json.loads(file.read_text())
+        assert found["collective"] == over_seeds(np.array(found["by_seed"])).as_dict(), file
 
 
 def test_the_index_of_worlds_is_up_to_date(generate):
@@ -128,6 +175,45 @@ def test_the_training_page_lists_every_algorithm_and_preference():
     bare = page.replace("`", "")
     for kind, form in preferences.FORMS.items():
         assert f"| {form} | {preferences.SUMMARIES[kind]} |" in bare
+
+
+def test_counts_in_the_docs_are_those_of_what_is_there():
+    contributing, models = (ROOT / "CONTRIBUTING.md").read_text(), (DOCS / "models.md").read_text()
+    trajectories = len(json.loads((ROOT / "tests" / "trajectories.json").read_text()))
+    assert f"all {trajectories} stored trajectories" in contributing
+    matches = len([*(ROOT / "tests" / "recorded").glob("*/manifest.json")])
+    assert f"`tests/recorded` holds {matches} matches" in models
+    index = (DOCS / "index.md").read_text()
+    notebooks = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+    assert len(notebooks) > 4
+    assert [book.name for book in notebooks if f"(notebooks/{book.name})" not in index] == []
+
+
+def test_the_docs_name_every_dependency_and_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    index = " ".join((DOCS / "index.md").read_text().split())
+    (table,) = re.findall(r"^\| package \| for \|\n(?:\|.*\n)+", contributing, flags=re.M)
+    needed = [re.split(r"[>=<\[]", name)[0] for name in project["dependencies"]]
+    assert [name for name in needed if not re.search(rf"\b{name}\b", table)] == []
+    extras = [name for name in project["optional-dependencies"] if name != "all"]
+    assert [name for name in extras if f"`{name}`: " not in table] == []
+    assert [name for name in extras if f"`{name}` (" not in index] == []
+
+
+def test_the_page_of_matches_names_every_kind_of_seat():
+    page = (DOCS / "matches.md").read_text()
+    rows = " ".join(line for line in page.splitlines() if line.startswith("| `"))
+    assert [kind for kind in roster.kinds() if not re.search(rf"`{kind}[:`]", rows)] == []
+
+
+def test_the_docs_install_from_a_checkout_since_the_package_is_on_no_index():
+    pages = [*DOCS.rglob("*.md"), *(ROOT / "examples" / "notebooks").glob("*.ipynb")]
+    assert [page.name for page in pages if "install sociarium" in _plain(page)] == []
+
+
+def _plain(page: Path) -> str:
+    return re.sub(r"[\\\"']", "", page.read_text())
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")

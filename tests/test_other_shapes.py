@@ -21,8 +21,8 @@ from sociarium.charters.contract import Contract
 from sociarium.charters.open import Open
 from sociarium.charters.society import Society
 from sociarium.charters.speech import Speech
+from sociarium.conformance.contract import examine
 from sociarium.core import random
-from sociarium.core.conformance import examine
 from sociarium.core.decision import Decision
 from sociarium.core.errors import BadArgument, MissingFacet
 from sociarium.core.facets import Board, Hidden, Places

@@ -40,7 +40,7 @@ def test_every_exported_name_says_how_it_is_used():
     for name in sociarium.__all__:
         thing = getattr(sociarium, name)
         assert inspect.getdoc(thing), name
-    shown = ("rollout", "evaluate", "train", "Run", "Match", "schelling", "save_film", "configure")
+    shown = ("rollout", "measure", "train", "Run", "Match", "schelling", "save_film", "configure")
     for name in (*shown, "script", "load_policy"):
         assert ">>> " in inspect.getdoc(getattr(sociarium, name)), name
     with pytest.raises(AttributeError, match="rolout"):
@@ -107,7 +107,7 @@ def test_states_that_were_not_kept_are_played_again():
 
 def test_what_is_measured_can_be_read():
     env = Meadow()
-    found = sociarium.evaluate(env, "random", episodes=2, params=env.params(horizon=5))
+    found = sociarium.measure(env, "random", episodes=2, params=env.params(horizon=5))
     assert "collective return" in repr(found) and "<table>" in found._repr_html_()
 
 
@@ -120,7 +120,9 @@ def test_reprs_are_short():
 
 @pytest.fixture(scope="module")
 def run():
-    return sociarium.train("ippo", sociarium.make("coins"), steps=96, show=False, **SMALL)
+    made = sociarium.train("ippo", sociarium.make("coins"), steps=96, show=False, **SMALL)
+    vars(made)["baselines"] = {"random play": 0.0}  # measured elsewhere, at some cost
+    return made
 
 
 def test_training_needs_no_folder_and_gives_a_run(run):
@@ -130,6 +132,16 @@ def test_training_needs_no_folder_and_gives_a_run(run):
     assert len(run.film(steps=3).frames) == 4
     assert run.measure(episodes=2).kinds
     assert repr(run).startswith("Run(ippo in coins-v0") and "Run(" in run._repr_html_()
+
+
+def test_a_curve_stands_beside_random_play_and_the_best_script(run, monkeypatch):
+    returns = {"random": 1.0, "script:cooperator": 90.0, "script:defector": 3.0}
+    monkeypatch.setattr(Run, "_collective_return", lambda self, seats: returns.get(seats, 0.0))
+    monkeypatch.delitem(vars(run), "baselines")
+    assert run.baselines == {"random play": 1.0, "script:cooperator": 90.0}
+    (axes,) = [axes for axes in run.plot().axes if axes.get_visible()]
+    assert axes.get_ylim()[1] > 90, "the best script is within the panel"
+    assert run.plot()._repr_png_().startswith(b"\x89PNG"), "a notebook shows the picture"
 
 
 def test_a_run_can_be_kept_and_opened_again(run, tmp_path):
@@ -155,7 +167,7 @@ def test_python_errors_speak_python():
     env = Meadow()
     for call, words in (
         (lambda: sociarium.rollout(env, "random", steps=0), "steps is 1 or more; given 0"),
-        (lambda: sociarium.evaluate(env, "random", episodes=0), "episodes is 1 or more"),
+        (lambda: sociarium.measure(env, "random", episodes=0), "episodes is 1 or more"),
         (lambda: sociarium.rollout(env, "random", steps=2).film(player=9), "player is 0 to 2"),
         (lambda: sociarium.rollout(env, "random", steps=2).film(size=0), "size and fps are 1"),
         (lambda: sociarium.train("ippo", env, steps=0, **SMALL), "needs steps"),

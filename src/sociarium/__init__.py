@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sociarium.arena.session import Session as Session
     from sociarium.catalogue import make as make
     from sociarium.charters.society import Society as Society
+    from sociarium.conformance.contract import check as check
     from sociarium.core.actions import find_action as find_action
-    from sociarium.core.conformance import check as check
     from sociarium.core.decision import Decision as Decision
     from sociarium.core.environment import Environment as Environment
     from sociarium.core.environment import Transition as Transition
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sociarium.core.episode import Episode as Episode
     from sociarium.core.percept import Percept as Percept
     from sociarium.core.random import key as key
-    from sociarium.evaluation.measures import evaluate as evaluate
+    from sociarium.evaluation.measures import measure as measure
     from sociarium.evaluation.schelling import schelling as schelling
     from sociarium.language.models.function_model import FunctionModel as FunctionModel
     from sociarium.language.models.runtime import use_models as use_models
@@ -49,11 +49,11 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "make": "sociarium.catalogue",
     "key": "sociarium.core.random",
-    "check": "sociarium.core.conformance",
+    "check": "sociarium.conformance.contract",
     "configure": "sociarium.machine",
     "Lanes": "sociarium.arena.lanes",
     "rollout": "sociarium.arena.rollout",
-    "evaluate": "sociarium.evaluation.measures",
+    "measure": "sociarium.evaluation.measures",
     "Match": "sociarium.arena.match",
     "Replay": "sociarium.arena.replay",
     "percept_at": "sociarium.arena.percepts",
@@ -95,11 +95,11 @@ __all__ = [
     "View",
     "check",
     "configure",
-    "evaluate",
     "find_action",
     "key",
     "load_policy",
     "make",
+    "measure",
     "rollout",
     "save_film",
     "schelling",

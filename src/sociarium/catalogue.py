@@ -4,17 +4,20 @@ A world under a charter is written `clean_up+contract?rounds=3+speech?words=8`: 
 articles in their order; all may have arguments.
 """
 
-import importlib
 import inspect
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import fields as fields_of
 from numbers import Integral
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+import numpy as np
+
+from sociarium.core.code import load_code, names_code
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
 from sociarium.core.queries import read_query, write_query
@@ -29,6 +32,8 @@ _FORMS = {  # of arguments: what they are, and how that is said
     int | None: (Integral, "a whole number"),
     tuple[int, int]: (tuple, "two whole numbers, as in 2x3"),
 }
+PARAMS = "params"  # the argument that names a set of parameters, or a file of them
+MOST_PLAYERS = 10_000_000
 MOST_ARTICLES = 64  # in a file
 LONGEST_SHOWN = 80  # characters of what somebody gave
 _EXAMPLE = "WORLD?name=value&name=value, as in harvest_open?map_seed=7"
@@ -70,7 +75,7 @@ class Entry:
 
     def load(self) -> "type[Environment[Any, Any]]":
         """The class behind the entry."""
-        return _loaded(self.where)
+        return load_code(self.where)
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,7 @@ class ArticleEntry:
 
     def load(self) -> "type[Article[Any, Any]]":
         """The class behind the entry."""
-        return _loaded(self.where)
-
-
-def _loaded(where: str) -> Any:
-    module, name = where.split(":")
-    return getattr(importlib.import_module(module), name)
+        return load_code(self.where)
 
 
 _GAMES, _CITIZENS = "sociarium.envs.dilemmas", "sociarium.players.scripted"
@@ -438,6 +438,8 @@ def find(name: str) -> Entry:
     name, _ = _asked(name.partition("+")[0])
     if name.endswith(WORLD_FILES):
         return _described_in(name)
+    if names_code(name):
+        return _written_in(name)
     listed = worlds()
     exact = [entry for entry in listed if entry.id == name]
     family = [entry for entry in listed if entry.family == name]
@@ -450,10 +452,23 @@ def find(name: str) -> Entry:
 
 
 def full_name(name: str) -> str:
-    """The name with its version, and with all arguments and the charter it is asked for with."""
+    """The name with its version, its arguments and parameters, and its charter.
+
+    A file of parameters, as in `clean_up?params=my.toml`, is replaced by what is in it.
+    """
     world, plus, charter = name.partition("+")
-    _, mark, asked = world.partition("?")
-    return find(name).id + mark + asked + plus + charter
+    _, mark, query = world.partition("?")
+    asked = read_query(query, _EXAMPLE)
+    if not asked.get(PARAMS, "").endswith(WORLD_FILES):
+        return find(name).id + mark + query + plus + charter
+    table = read_world_file(asked.pop(PARAMS))
+    from_file = {key: _text(value) for key, value in _flat(table)}
+    return find(name).id + write_query({**from_file, **asked}) + plus + charter
+
+
+def environment(env: "Environment[Any, Any] | str") -> "Environment[Any, Any]":
+    """The environment itself, or the one that a name means."""
+    return make(env) if isinstance(env, str) else env
 
 
 def short_name(name: str) -> str:
@@ -480,6 +495,11 @@ def without(name: str, argument: str) -> str:
     return world + write_query(asked) + plus + charter
 
 
+def arguments_known(name: str) -> tuple[str, ...]:
+    """The arguments of the constructor of a world; its other arguments are parameters."""
+    return tuple(inspect.signature(find(name).load()).parameters)
+
+
 def arguments_of(name: str, **given: object) -> dict[str, Any]:
     """What a world's name asks for and what is given beside it; contradictions are refused."""
     _, asked = _asked(name.partition("+")[0])
@@ -497,37 +517,109 @@ def make(
 ) -> "Environment[Any, Any]":
     """The world of this name; `players` and other constructor arguments replace the defaults.
 
-    Arguments can also stand in the name, as in `harvest_open?map_seed=7&tiles=2x3`, and so can a
-    charter, as in `clean_up+contract?rounds=3`. What stands in the name cannot be given otherwise.
+    Arguments can also be in the name, as in `harvest_open?map_seed=7&tiles=2x3`, and so can
+    parameters, as in `clean_up?waste_chance=0.4` or `clean_up?params=socialjax`, and a charter, as
+    in `clean_up+contract?rounds=3`. `params()` of the environment then returns these values.
     """
     entry = find(name)
     if players is not None:
         arguments["players"] = players
     if charter:
         name = under(name, charter)
+    name = full_name(name)
     asked = arguments_of(name, **arguments)
-    usual = {} if entry.sized_by in asked else {"players": entry.players}
-    chosen = {**usual, **entry.arguments, **asked}
-    name, _, named = name.partition("+")
-    _check_arguments(entry.id, entry.load(), chosen)
-    _check_numbers(entry.id, entry.load(), chosen)
-    if chosen.get("players", 1) < 1:
-        raise BadArgument(f"players must be at least 1; given {chosen['players']}")
-    env = entry.load()(**chosen)
-    env.id = full_name(name)
+    maker = _environment_class(entry)
+    known = inspect.signature(maker).parameters
+    overrides = {key: _listed(value) for key, value in asked.items() if key not in known}
+    sized = not entry.players or entry.sized_by in asked
+    usual = {} if sized else {"players": entry.players}
+    chosen = {**usual, **entry.arguments, **{k: v for k, v in asked.items() if k in known}}
+    world, _, named = name.partition("+")
+    _check_numbers(entry.id, maker, chosen)
+    if not 1 <= chosen.get("players", 1) <= MOST_PLAYERS:
+        raise BadArgument(f"players is 1 to {MOST_PLAYERS:,}; given {chosen['players']}")
+    env = maker(**chosen)
+    given = {key: _text(value) for key, value in arguments.items() if key in overrides}
+    env.id = _with_query(world, given)
+    articles = {key: overrides.pop(key) for key in [*overrides] if "." in key}
+    _set_params(env, entry.id, tuple(known), overrides)
     if named or entry.charter:
         society = _society(env, named or entry.charter)
         society.id = f"{env.id}+{named}" if named else env.id
+        if articles:
+            society.set_params(**articles)
         return society
+    if articles:
+        raise UnknownName(f"parameter of {entry.id}", next(iter(articles)), _names_in(env))
     return env
+
+
+def _environment_class(entry: Entry) -> "type[Environment[Any, Any]]":
+    maker = entry.load()
+    kind = load_code("sociarium.core.environment:Environment")
+    if not (isinstance(maker, type) and issubclass(maker, kind)):
+        raise BadArgument(f"{entry.id} is no class of environments; given {maker!r}")
+    return maker
+
+
+def _set_params(
+    env: "Environment[Any, Any]", what: str, arguments: tuple[str, ...], overrides: dict[str, Any]
+) -> None:
+    """Sets parameters by name; a name that is neither parameter nor argument is refused."""
+    if not overrides:
+        return
+    names = _names_in(env)
+    for name in overrides:
+        if name != PARAMS and name not in names:
+            raise UnknownName(f"argument or parameter of {what}", name, (*arguments, *names))
+    env.set_params(**overrides)
+
+
+def _names_in(env: "Environment[Any, Any]") -> tuple[str, ...]:
+    return load_code("sociarium.core.params:parameter_names")(env.params())
+
+
+def _with_query(name: str, more: dict[str, str]) -> str:
+    """The name of a world that asks for more."""
+    world, _, query = name.partition("?")
+    return world + write_query({**read_query(query, _EXAMPLE), **more})
+
+
+def with_params(name: str, params: str) -> str:
+    """The name of a world with a named set of parameters or a file of them."""
+    world, plus, charter = name.partition("+")
+    return _with_query(world, {PARAMS: params}) + plus + charter
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The entries of nested tables, with dotted names."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _text(value: Any) -> str:
+    """A parameter as it is written in a name."""
+    if isinstance(value, str):
+        return value
+    return ",".join(f"{x:.9g}" for x in np.ravel(np.asarray(value, float)))
+
+
+def _listed(value: Any) -> Any:
+    """A parameter from a name: several values have commas between them."""
+    if isinstance(value, str) and "," in value:
+        return tuple(_read(one) for one in value.split(","))
+    return value
 
 
 def _society(world: "Environment[Any, Any]", charter: str) -> "Environment[Any, Any]":
     """A world under the charter that these words name."""
-    society = _loaded(f"{_CHARTERS}.society:Society")
+    society = load_code(f"{_CHARTERS}.society:Society")
     articles = [article for name in charter.split("+") for article in _articles(name)]
     for article in articles:
-        article.seat(lambda name: _loaded("sociarium.players.roster:script")(name, world))
+        article.seat(lambda name: load_code("sociarium.players.roster:script")(name, world))
     return society(world, *articles)
 
 
@@ -563,7 +655,12 @@ def read_charter(path: str | Path) -> list[dict[str, Any]]:
 
 def _article(name: str, **asked: Any) -> "Article[Any, Any]":
     entry = find_article(name)
-    chosen, maker = {**entry.arguments, **asked}, entry.load()
+    maker = entry.load()
+    known = inspect.signature(maker).parameters
+    numbers = get_type_hints(maker.defaults).get("return")
+    fields = [one.name for one in fields_of(numbers)] if is_dataclass(numbers) else []
+    overrides = {key: asked.pop(key) for key in [*asked] if key in fields and key not in known}
+    chosen = {**entry.arguments, **asked}
     _check_arguments(f"article {entry.name}", maker, chosen)
     known = {**inspect.signature(maker).parameters, **inspect.signature(maker.named).parameters}
     for argument, given in chosen.items():
@@ -571,7 +668,9 @@ def _article(name: str, **asked: Any) -> "Article[Any, Any]":
             said = _said(known[argument].annotation)
             shown = repr(given)[:LONGEST_SHOWN]
             raise BadArgument(f"{argument} of article {entry.name} is {said}; given {shown}")
-    return maker.named(**chosen)
+    article = maker.named(**chosen)
+    article.param_overrides = {key: _listed(value) for key, value in overrides.items()}
+    return article
 
 
 def _fits(given: Any, annotation: Any) -> bool:
@@ -646,6 +745,19 @@ def _read(value: str) -> Any:
     return (int(sizes[1]), int(sizes[2])) if sizes else value
 
 
+def _written_in(name: str) -> Entry:
+    """The entry of an environment class in a file or module of Python."""
+    return Entry(
+        id=name,
+        where=name,
+        players=0,  # as many as the class says
+        paper="",
+        summary=(load_code(name).__doc__ or "").strip().partition("\n")[0],
+        cast="random",
+        kind="own",
+    )
+
+
 def _described_in(path: str) -> Entry:
     """The entry of a world that a file describes, which names its family as `world`."""
     family = read_world_file(path).get("world")
@@ -655,7 +767,7 @@ def _described_in(path: str) -> Entry:
             f'"{next(iter(DESCRIBED))}"; known are {", ".join(DESCRIBED)}; given {family!r}'
         )
     where, argument, like = DESCRIBED[family]
-    players, summary = _loaded(where)(path)
+    players, summary = load_code(where)(path)
     cast = " ".join(f"{seat}*{players}" for seat in (like.cast.partition("*")[0],))
     return replace(
         like,

@@ -20,17 +20,21 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import read_manifest
 from sociarium.evaluation import learning_curves, plots
-from sociarium.evaluation.measures import Measures, evaluate
+from sociarium.evaluation.measures import Measures, measure
 from sociarium.learning import presets
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.progress import training_progress
 from sociarium.learning.run_summary import seats_beside_learners
 from sociarium.learning.training import Plan, plan_of, train_into
 from sociarium.players.policy import Policy, QPolicy, load_policy
+from sociarium.players.scripted.known import scripts
 from sociarium.views.film import Film
+from sociarium.views.progress import silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+BASELINE_EPISODES = 8
 
 
 class Run:
@@ -87,14 +91,29 @@ class Run:
 
     def measure(self, *, episodes: int = 20, seed: int = 0) -> Measures:
         """The metrics of the first seed's players over many episodes."""
-        return evaluate(self.env, self.seats(), episodes=episodes, seed=seed)
+        return measure(self.env, self.seats(), episodes=episodes, seed=seed)
 
     def plot(self) -> "Figure":
-        """The learning curve: the world's points of all players, mean over seeds and interval."""
+        """The learning curve: collective return, mean over seeds and interval, and baselines."""
         name = f"{self.plan.algorithm}, {self.plan.preference}"
         steps, returns = self.curves["step"], self.curves["return"]
         line = learning_curves.Line(self.env.id or self.plan.world, name, steps, returns)
-        return learning_curves.draw([line], title="Collective return while learning")
+        title = "Collective return while learning"
+        return learning_curves.draw([line], title=title, levels=self.baselines)
+
+    @cached_property
+    def baselines(self) -> Mapping[str, float]:
+        """The collective return of random play, and of the best script in all seats."""
+        returns = {name: self._collective_return(f"script:{name}") for name in scripts(self.env)}
+        levels = {"random play": self._collective_return("random")}
+        if returns:
+            best = max(returns, key=lambda name: returns[name])
+            levels[f"script:{best}"] = returns[best]
+        return levels
+
+    def _collective_return(self, seats: str) -> float:
+        played = measure(self.env, seats, episodes=BASELINE_EPISODES, on_progress=silent)
+        return played.society["collective_return"].mean
 
     def save(self, folder: str | Path) -> Path:
         """Copies the run folder, so that it outlives this program; it seats as `policy:FOLDER`."""

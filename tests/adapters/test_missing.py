@@ -12,5 +12,5 @@ from sociarium.core.errors import MissingExtra
 def test_a_missing_package_is_named_with_its_extra(door, monkeypatch):
     monkeypatch.delitem(sys.modules, f"sociarium.adapters.{door}", raising=False)
     monkeypatch.setitem(sys.modules, door, None)
-    with pytest.raises(MissingExtra, match=r'pip install "sociarium\[adapters\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "[^"]+\[adapters\]"'):
         importlib.import_module(f"sociarium.adapters.{door}")

@@ -7,8 +7,8 @@ import pytest
 
 import sociarium
 from sociarium.arena.lanes import Lanes
+from sociarium.conformance.contract import same
 from sociarium.core import random
-from sociarium.core.conformance import same
 from sociarium.core.environment import compiled
 from sociarium.core.random import step_key
 from tests.arena.trajectory import alone, among

@@ -1,6 +1,7 @@
 """Matches of any mix of players: recorded once, replayed exactly, never stalled."""
 
 import asyncio
+import gc
 import importlib.util
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import sociarium
 from sociarium.arena import clocks, ends
+from sociarium.arena.host_seats import Question, SeatedHost
 from sociarium.arena.match import Match
 from sociarium.arena.past import cut
 from sociarium.arena.replay import Replay
@@ -23,8 +25,9 @@ from sociarium.charters.society import Society
 from sociarium.charters.speech import Speech
 from sociarium.core.actions import find_action
 from sociarium.core.decision import Decision
-from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, FolderInUse, UnknownName
 from sociarium.core.patches import Draft, Message
+from sociarium.players.protocol import Absent
 from tests.arena.guests import (
     Dead,
     Errand,
@@ -429,8 +432,37 @@ def test_the_world_ends_a_match_and_unknown_ends_are_refused():
         ends.end("resource_exhausted:visitd", ["visited"])
     with pytest.raises(UnknownName, match="rounds"):
         ends.end("round:3", [])
-    with pytest.raises(BadArgument, match="number"):
-        ends.end("steps:many", [])
+
+
+@pytest.mark.parametrize("name", ["steps", "rounds", "budget", "seconds"])
+@pytest.mark.parametrize("number", ["many", "", "nan", "inf", "-1", "0"])
+def test_an_end_has_a_finite_number_above_0(name, number):
+    with pytest.raises(BadArgument, match="a number above 0"):
+        ends.end(f"{name}:{number}", [])
+
+
+@pytest.mark.parametrize("function", ["os:system", "os:sep", "builtins:len", "builtins:id"])
+def test_a_custom_end_that_is_no_function_of_a_moment_is_refused(function):
+    with pytest.raises(BadArgument, match=f"custom:{function}"):
+        ends.end(f"custom:{function}", [])(ends.MatchMoment(1, 1, 0, 0.0, 2, {}))
+
+
+def test_a_question_that_is_given_up_leaves_no_exception_for_asyncio():
+    said = []
+
+    async def fail():
+        raise TimeoutError
+
+    async def play():
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: said.append(told))
+        mind = SeatedHost(Absent(), (0,))
+        mind.question = Question((), (), 0, 0.0, 1.0, asyncio.ensure_future(fail()))
+        await asyncio.wait([mind.question.task])
+        mind.forget_question()
+
+    asyncio.run(play())
+    gc.collect()
+    assert not said
 
 
 # Stopping, going on, forking.
@@ -601,3 +633,14 @@ def test_a_record_that_players_contradict_is_refused():
     other = match(VILLAGE, "idle", steps=10)
     with pytest.raises(CannotRead, match="otherwise"):
         retrace(other.session, kept)
+
+
+def test_a_second_match_in_one_folder_is_refused_while_the_first_is_played(tmp_path):
+    async def both():
+        first, second = (match(seats="random", steps=3, folder=tmp_path) for _ in range(2))
+        async for _ in first:
+            with pytest.raises(FolderInUse, match="in use by process"):
+                await second.play()
+        return await second.play()
+
+    assert len(asyncio.run(both())) == 3

@@ -1,7 +1,9 @@
 """Folders of matches: what they hold, going on with them, and folders of strangers."""
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,15 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sociarium
-from sociarium.arena.match_folder import DECISIONS, EPISODE, MEMORY, TIMING, MatchFolder, Terms
+from sociarium.arena.host_seats import SeatedHost
+from sociarium.arena.match_folder import DECISIONS, EPISODE, LOG, MEMORY, TIMING, MatchFolder, Terms
 from sociarium.arena.replay import Replay, world_of
 from sociarium.cli.match import MatchCommand, players
 from sociarium.core import record
 from sociarium.core.decision import BadAnswer, Decision, Say, parse_reply
-from sociarium.core.errors import BadArgument, CannotRead, FolderInUse
+from sociarium.core.disk import FolderLock
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderInUse
 from sociarium.core.frames import FrameFile
 from sociarium.core.patches import MOST_SEATS, NewPlayer
+from sociarium.evaluation.pack_calls import call_lines
+from sociarium.language.models.store import CALLS, CallStore
+from sociarium.language.models.tracing import TEXTS, TIMES, TRACE, Tracer
 from sociarium.players import agents
+from sociarium.players.protocol import Absent
 
 GUESTS = Path(__file__).parent / "guests.py"
 COINS = sociarium.make("coins")
@@ -36,7 +44,11 @@ def play(folder, seats="random*2", steps=20, until=None, **more):
     one.begin(match, "coins", seats, 0, terms)
     if until is not None:
         match.on_progress = lambda played, steps: played >= until and match.stop()
-    match.run()
+    try:
+        match.run()
+    except BaseException:
+        one.close()
+        raise
     return one
 
 
@@ -72,6 +84,107 @@ def test_a_folder_is_gone_on_with_as_if_it_had_not_been_left(guests, tmp_path):
     )
 
 
+FULL_DISK = [
+    (CallStore, "settle"),
+    (CallStore, "write"),
+    (Tracer, "write"),
+    (MatchFolder, "remember"),
+    (MatchFolder, "note"),
+    (MatchFolder, "append"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), FULL_DISK)
+def test_a_full_disk_ends_the_match_and_no_acknowledged_step_differs(
+    kind, name, tmp_path, monkeypatch
+):
+    seats, terms = "llm:fake?level=random random", {"steps": 6, "calls": "record"}
+    whole, writes = play(tmp_path / "whole", seats, **terms), iter(range(100))
+    usual = getattr(kind, name)
+
+    def full(self, *given, **more):
+        if next(writes) == 4:
+            raise CannotWrite(tmp_path, OSError(errno.ENOSPC, "No space left on device"))
+        return usual(self, *given, **more)
+
+    monkeypatch.setattr(kind, name, full)
+    with pytest.raises(CannotWrite, match="No space left"):
+        play(tmp_path / "full", seats, **terms)
+    monkeypatch.undo()
+    left = MatchFolder(tmp_path / "full")
+    acknowledged = left.record()
+    assert 0 < len(acknowledged) < 6
+    left.resumed(on_progress, True, {}).run()
+    assert np.array_equal(left.record().actions, whole.record().actions)
+    assert left.record().page == whole.record().page and rows(left) == rows(whole)
+    assert call_lines(left.path / CALLS) == call_lines(whole.path / CALLS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "calls"),
+    [(CallStore, "settle", "record"), (MatchFolder, "finish", "live"), (os, "write", "live")],
+)
+def test_a_full_disk_leaves_no_folder_locked_in_this_process(
+    kind, name, calls, tmp_path, monkeypatch
+):
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def refused(*given, **more):
+        raise CannotWrite(tmp_path, OSError(errno.ENOSPC, "No space left on device"))
+
+    monkeypatch.setattr(kind, name, full if kind is os else refused)
+    seats = "llm:fake?level=random random"
+    with pytest.raises(CannotWrite) as kept:  # and with it the match
+        MatchCommand("coins", seats=seats, steps=2, calls=calls, out=tmp_path / "run").run()
+    monkeypatch.undo()
+    FolderLock(tmp_path / "run").take().close()
+    assert kept.value
+
+
+def test_a_resumed_match_has_no_row_of_its_trace_twice(tmp_path):
+    seats, terms = "llm:fake?level=random random", {"steps": 6, "calls": "record"}
+    whole = play(tmp_path / "whole", seats, **terms)
+    left = play(tmp_path / "left", seats, **terms)
+    left.close()
+    log = FrameFile(left.path / LOG)
+    log.replace(log.frames()[:4])  # as if it had been killed before its fourth step was written
+    (left.path / EPISODE).unlink()
+    MatchFolder(left.path).resumed(on_progress, True, {}).run()
+    for name in (TRACE, TEXTS):
+        assert sorted(rows(left, name), key=str) == sorted(rows(whole, name), key=str)
+    spans = [[row["span_id"] for row in rows(folder, TIMES)] for folder in (left, whole)]
+    assert sorted(spans[0]) == sorted(spans[1])
+
+
+@pytest.mark.parametrize("name", [DECISIONS, TIMING])
+def test_a_damaged_row_prevents_no_resume(name, guests, tmp_path, caplog):
+    whole = play(tmp_path / "whole", guests)
+    left = play(tmp_path / "left", guests, until=8)
+    left.close()
+    lines = (left.path / name).read_bytes().splitlines(keepends=True)
+    (left.path / name).write_bytes(b"".join([lines[0], b"{" + lines[1], *lines[2:]]))
+    MatchFolder(left.path).resumed(on_progress, True, {}).run()
+    assert left.record().page.asked == whole.record().page.asked
+    assert "line 2 is damaged" in caplog.text
+    if name == TIMING:
+        assert rows(left) == rows(whole) and len(rows(left, TIMING)) == 19
+        return
+    for restored, told in zip(rows(left), rows(whole), strict=True):
+        assert restored["decision"]["action"] == told["decision"].get("action", "stay")
+    assert rows(left)[1]["why"] == "restored from the record"
+
+
+def test_a_snapshot_that_cannot_be_written_is_no_failure_of_the_player(tmp_path):
+    def full():
+        raise CannotWrite(tmp_path, OSError(errno.ENOSPC, "No space left on device"))
+
+    mind = SeatedHost(Absent(), (0,))
+    mind.player.snapshot = full
+    with pytest.raises(CannotWrite):
+        mind.remember()
+
+
 def test_a_match_killed_before_its_first_step_can_be_resumed(guests, tmp_path):
     folder, terms = MatchFolder(tmp_path / "run"), Terms(steps=20)
     match = terms.match(COINS, guests, 0, on_progress, folder)
@@ -79,6 +192,11 @@ def test_a_match_killed_before_its_first_step_can_be_resumed(guests, tmp_path):
     folder.close()
     again = MatchFolder(tmp_path / "run").resumed(on_progress, True, {})
     assert again.step == 0 and len(again.run()) == 20
+
+
+def test_a_folder_that_cannot_be_named_is_refused(tmp_path):
+    with pytest.raises(CannotWrite, match="File name too long"):
+        MatchFolder(tmp_path / ("x" * 300)).claim()
 
 
 def test_two_cannot_play_in_one_folder(tmp_path):
@@ -163,6 +281,43 @@ def test_who_stays_must_be_remembered(guests, tmp_path):
     with pytest.raises(CannotRead, match="every 10 steps, not at 5"):
         run.forked(MatchFolder(tmp_path / "fork"), 5, {1: "idle"}, None, on_progress, True)
     run.forked(MatchFolder(tmp_path / "other"), 10, {1: "idle"}, None, on_progress, True)
+
+
+def test_only_the_end_of_a_file_of_frames_can_be_torn(tmp_path):
+    file, frames = FrameFile(tmp_path / "frames"), [b"first", b"second", b"third"]
+    file.replace(frames)
+    whole = file.path.read_bytes()
+    for end in range(len(whole)):
+        file.path.write_bytes(whole[:end])
+        assert file.frames() == frames[: len(file.frames())]
+    file.path.write_bytes(whole[:-1] + b"?")
+    assert file.frames() == frames[:2]
+    for at in (3, 9, 25):  # a length, and payloads
+        file.path.write_bytes(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :])
+        with pytest.raises(CannotRead, match="damaged: the frame at byte"):
+            file.frames()
+
+
+def test_lost_memories_are_missed(guests, tmp_path, caplog):
+    left = play(tmp_path / "run", guests, until=8)
+    left.close()
+    memories = FrameFile(left.path / MEMORY)
+    memories.replace(memories.frames()[:3])
+    with pytest.raises(CannotRead, match="lacks what the agents remembered after step 3"):
+        left.forked(MatchFolder(tmp_path / "a"), 5, {1: "idle"}, None, on_progress, True)
+    left.forked(MatchFolder(tmp_path / "b"), 3, {1: "idle"}, None, on_progress, True)
+    left.forked(MatchFolder(tmp_path / "c"), 5, {0: "idle"}, None, on_progress, True)
+    memories.path.unlink()
+    match = MatchFolder(left.path).resumed(on_progress, True, {})
+    assert "agents remember what they knew at step 0 of 8" in caplog.text
+    assert match.hosts[0].mind.player.player.count == 0
+
+
+def test_a_torn_log_does_not_shorten_a_record_that_was_saved(tmp_path):
+    run = play(tmp_path / "run", steps=6)
+    log = run.path / LOG
+    log.write_bytes(log.read_bytes()[:-1])
+    assert len(run.record()) == 6
 
 
 def test_a_newcomer_of_one_kind_can_keep_the_memory_of_the_one_before(guests, tmp_path):

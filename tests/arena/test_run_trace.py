@@ -312,5 +312,5 @@ def test_calls_are_exported_as_a_table(tmp_path):
 
 def test_a_table_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtra, match=r"sociarium\[export\]"):
+    with pytest.raises(MissingExtra, match=r"\[export\]"):
         as_parquet(read_trace(traced_run(tmp_path / "run")))

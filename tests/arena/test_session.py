@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import signal
 import time
 
 import numpy as np
@@ -345,6 +346,19 @@ def test_when_many_are_stopped_all_can_be_taken_up_again():
     play_many(many, limit=4, on_progress=lambda *_: None)
     assert not many[3].ended and many[3].step == 9
     assert len(many[3].run()) == 40
+
+
+def test_ctrl_c_does_not_give_unfinished_matches_back_as_done():
+    many = [match(guests={0: Walker(seed)}, seed=seed, steps=40) for seed in range(3)]
+
+    def on_progress(played, steps):
+        if played == 9:
+            signal.raise_signal(signal.SIGINT)
+
+    many[1].on_progress = on_progress
+    with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 3 matches are over"):
+        play_many(many, on_progress=lambda *_: None)
+    assert many[1].step == 9 and len(many[1].run()) == 40
 
 
 def test_one_that_breaks_is_raised_and_the_others_are_given_up(tmp_path):

@@ -90,7 +90,8 @@ def test_a_strangers_charter_that_asks_for_much_or_for_files_is_refused(
 def test_a_charter_that_was_changed_is_found_out(village, tmp_path):
     folder = recorded(f"coins+{village}", tmp_path / "match")
     (folder / "charter.toml").write_text(VILLAGE.replace("floor = -100\n", ""))
-    assert not opened(folder).verify()
+    with pytest.raises(CannotRead, match="was changed after"):
+        opened(folder)
 
 
 @pytest.mark.parametrize(

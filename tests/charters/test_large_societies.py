@@ -11,6 +11,7 @@ from sociarium import catalogue
 from sociarium.charters.article import CONTACTS
 from sociarium.charters.hierarchy import Hierarchy
 from sociarium.charters.negotiation import Negotiation
+from sociarium.charters.open import TIES, Open
 from sociarium.charters.society import Society
 from sociarium.core.actions import action_names
 from sociarium.core.errors import BadArgument
@@ -151,3 +152,32 @@ def test_hierarchies_with_more_groups_than_codes_are_refused():
     state = society.charter.begin(sociarium.key(0), now, params)
     told = np.asarray(society.charter.tell(state, now, params).ties)[0]
     assert told[:, 0].tolist() == (np.arange(256) // 2 + 1).tolist()
+
+
+class Witness(type(catalogue.find_article("none").load()())):
+    """Keeps whom it was told about at the start and at the end of the last step."""
+
+    name, suits_large, claims = "witness", True, ()
+
+    def begin(self, key, now, params):
+        return jnp.stack([now.whom, now.whom])
+
+    def turn(self, key, state, now, params):
+        return state.at[1].set(now.whom)
+
+
+@pytest.mark.parametrize("open_first", [True, False])
+def test_every_article_has_the_contacts_of_open_wherever_it_is_listed(crowd, open_first):
+    articles = [Open(), Witness()] if open_first else [Witness(), Open()]
+    society = Society(crowd, *articles)
+    params, names = society.params(), action_names(society.actions)
+    state = jax.jit(society.reset)(sociarium.key(0), params)
+    seen = state.social["witness"]
+    assert seen.shape == (2, 300, len(society.charter.contacts)) == (2, 300, TIES + CONTACTS)
+    assert (seen[0, :, :TIES] == NOBODY).all() and (seen[0, :, TIES:] == state.near).all()
+    connect = names.index("connect to near player 0")
+    legal = jax.jit(society.legal)(state, params)[:, connect]
+    state, _ = jax.jit(society.step)(sociarium.key(1), state, jnp.where(legal, connect, 0), params)
+    tied = state.social["witness"][1, :, :TIES]
+    assert legal.any() and (tied == state.social["open"].edges.to).all()
+    assert ((tied != NOBODY).any(1) == legal).all()

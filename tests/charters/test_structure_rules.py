@@ -32,7 +32,7 @@ def groups_of(kind, players=8):
 def shared(kind, points):
     env = society(kind, len(points))
     charter, now = env.charter, sharing.circumstances(env)
-    params = charter.defaults()
+    params = charter.params()
     state = charter.begin(sociarium.key(0), now, params)
     return sharing.shared(charter, points, state, now, params)
 

@@ -14,7 +14,7 @@ from sociarium.cli.doctor import Doctor
 from sociarium.cli.info import Info
 from sociarium.cli.list import List
 from sociarium.cli.watch import Watch
-from sociarium.core.errors import BadArgument, MissingFacet, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, MissingFacet, UnknownName
 
 
 def last_json(capsys):
@@ -74,7 +74,7 @@ def test_check_reports_every_clause_of_a_stranger(capsys):
 
 
 def test_check_says_what_it_cannot_load():
-    with pytest.raises(BadArgument, match="module:Class"):
+    with pytest.raises(CannotRead, match="cannot be imported"):
         Check("no_such_package:World").run()
 
 
@@ -95,6 +95,17 @@ def test_bench_plays_one_world_over_devices_beside_the_same_in_one_piece(capsys)
     assert (row["players"], row["shards"], row["slots"], row["steps"]) == (16, 1, 16, 5)
     assert len(row["hash"]) == 64 and row["hash"] == row["hash_in_one_piece"]
     assert row["checksum"] == row["checksum_in_one_piece"] and row["ratio"] > 0
+
+
+def test_bench_says_that_every_device_computes_the_whole_charter(capsys, monkeypatch):
+    def measured(env, number, *terms, **more):
+        raise BadArgument("not measured")
+
+    monkeypatch.setattr("sociarium.cli.bench.measure_one_world", measured)
+    for world, said in (("frontier_exploration+none", True), ("frontier_exploration", False)):
+        with pytest.raises(BadArgument, match="not measured"):
+            BenchCommand(world, players="16", shards="2").run()
+        assert ("computes the articles of all players" in capsys.readouterr().err) == said
 
 
 def test_bench_says_what_cannot_lie_over_devices():

@@ -75,16 +75,21 @@ def made(monkeypatch, tmp_path):
     """The arguments of every world and charter that is made; nothing is played."""
     monkeypatch.chdir(tmp_path)
     worlds, charters = [], []
-    checked = catalogue._check_arguments
+    of_articles, of_worlds = catalogue._check_arguments, catalogue._check_numbers
 
-    def noted(what, maker, arguments):
-        (charters if what.startswith("article ") else worlds).append(arguments)
-        checked(what, maker, arguments)
+    def article_noted(what, maker, arguments):
+        charters.append(arguments)
+        of_articles(what, maker, arguments)
+
+    def world_noted(what, maker, arguments):
+        worlds.append(arguments)
+        of_worlds(what, maker, arguments)
 
     def begin(*_, **__):
         raise Begun
 
-    monkeypatch.setattr(catalogue, "_check_arguments", noted)
+    monkeypatch.setattr(catalogue, "_check_arguments", article_noted)
+    monkeypatch.setattr(catalogue, "_check_numbers", world_noted)
     for world in {entry.load() for entry in catalogue.worlds()} | {Society, Meadow}:
         monkeypatch.setattr(world, "params", begin)
     monkeypatch.setattr("sociarium.evaluation.mixtures.shuffled", begin)
@@ -144,10 +149,10 @@ def test_an_oracle_refuses_arguments_that_its_bounds_are_not_for(name):
 
 def test_check_gives_a_strangers_world_the_arguments_in_its_name(made, monkeypatch):
     given = []
-    monkeypatch.setattr(Meadow, "__init__", lambda self, **arguments: given.append(arguments))
+    monkeypatch.setattr(Meadow, "__init__", lambda self, players=3: given.append(players))
     with pytest.raises(Begun):
         Check("tests.toys.meadow:Meadow?players=5").run()
-    assert given == [{"players": 5}]
+    assert given == [5]
 
 
 def test_check_finds_a_world_whose_charter_has_a_colon_in_its_arguments(made):

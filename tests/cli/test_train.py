@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 from sociarium.cli import watch
+from sociarium.cli.checks import read_count
 from sociarium.cli.sweep import Sweep, _row, parse_grid
-from sociarium.cli.train import Train, count, default_name
+from sociarium.cli.train import Train, default_name
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.manifest import read_manifest
 from sociarium.learning import preferences, presets, progress
@@ -27,7 +28,7 @@ NUMBERS = (tuple(f"{name}={value}" for name, value in SMALL.items()),)
 
 
 def small(out, **changes):
-    words = {"preference": "svo:90", "steps": str(3 * EACH), "seeds": 2, "settings": NUMBERS}
+    words = {"preference": "svo:90", "steps": 3 * EACH, "seeds": 2, "settings": NUMBERS}
     return Train("ippo", "coins", out=out, **{**words, **changes})
 
 
@@ -114,7 +115,7 @@ def test_resume_begins_where_nothing_began_if_it_is_said_what(tmp_path, monkeypa
 
 def test_a_run_that_is_only_named_goes_on_as_it_began(run):
     with pytest.raises(BadArgument, match="leave out --steps"):
-        Train(str(run), resume=True, steps="5m").run()
+        Train(str(run), resume=True, steps=5_000_000).run()
     with pytest.raises(BadArgument, match="leave out --set"):
         Train(str(run), resume=True, settings=NUMBERS).run()
 
@@ -127,7 +128,6 @@ def test_a_run_that_is_only_named_goes_on_as_it_began(run):
         ({"settings": (("lane=3",),)}, UnknownName, "Did you mean lanes"),
         ({"settings": (("lanes",),)}, BadArgument, "name=value"),
         ({"settings": (("lanes=4",), ("lanes=8",))}, BadArgument, "each name once"),
-        ({"steps": "plenty"}, BadArgument, "2e6 or 5m"),
         ({"seeds": 0}, BadArgument, "--seeds"),
         ({"others": "script:nobody"}, UnknownName, "script"),
     ],
@@ -148,7 +148,7 @@ def test_names_and_folders_are_checked(run, tmp_path):
     with pytest.raises(BadArgument, match="already holds a run"):
         small(run).run()
     with pytest.raises(BadArgument, match="steps was 192, is 256"):
-        small(run, steps=str(4 * EACH), resume=True).run()
+        small(run, steps=4 * EACH, resume=True).run()
     with pytest.raises(BadArgument, match="without spaces"):
         small(tmp_path / "my run").run()
 
@@ -158,16 +158,13 @@ def test_names_and_folders_are_checked(run, tmp_path):
     [("20_000_000", 20_000_000), ("2e6", 2_000_000), ("5m", 5_000_000), ("1.5K", 1500), ("7", 7)],
 )
 def test_steps_are_written_as_people_write_them(text, number):
-    assert count("steps", text) == number
+    assert read_count([text]) == number
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "1.5", "5mm", "1_", "m"])
+@pytest.mark.parametrize("text", ["", "1.5", "5mm", "m"])
 def test_other_steps_are_refused(text):
-    if text == "1_":
-        assert count("steps", text) == 1
-        return
-    with pytest.raises(BadArgument, match="--steps"):
-        count("steps", text)
+    with pytest.raises(ValueError, match="whole number"):
+        read_count([text])
 
 
 def test_folders_are_named_by_what_is_trained():
@@ -223,7 +220,7 @@ def test_a_grid_splits_preferences_where_they_begin():
 
 
 def swept(out, *grid, **changes):
-    words = {"steps": str(3 * EACH), "seeds": 2, "settings": NUMBERS, "json": True}
+    words = {"steps": 3 * EACH, "seeds": 2, "settings": NUMBERS, "json": True}
     return Sweep("ippo", "coins", grid=(grid,), out=out, **{**words, **changes})
 
 
@@ -261,7 +258,7 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     swept(tmp_path, *grid, json=False).run()
     assert "svo:45,0.2" in capsys.readouterr().out
     with pytest.raises(BadArgument, match="steps was 192, is 256"):
-        swept(tmp_path, *grid, steps=str(4 * EACH)).run()
+        swept(tmp_path, *grid, steps=4 * EACH).run()
 
 
 def test_a_sweep_checks_every_combination_first(tmp_path):

@@ -7,6 +7,7 @@ import sys
 import pytest
 from PIL import Image
 
+from sociarium import catalogue, make
 from sociarium.arena.percepts import percept_at
 from sociarium.cli.main import main
 from sociarium.language.prompts import ORDER
@@ -33,6 +34,14 @@ def test_a_prompt_is_told_with_its_sections_tokens_and_schema(monkeypatch, capsy
     assert told["schema"]["properties"]["choice"]["enum"] == list(told["menu"])
     assert told["step"] == 3 and told["player"] == 1 and "Step 3." in text
     assert Image.open(io.BytesIO(picture.read_bytes())).size == (11 * 32, 11 * 32)
+
+
+def test_the_table_of_all_worlds_looks_at_the_last_step_of_short_ones(monkeypatch, capsys):
+    two = [one for one in catalogue.worlds() if one.family in ("coins", "matrix")]
+    assert {int(make(one.id).horizon(make(one.id).params())) for one in two} & {*range(20)}
+    monkeypatch.setattr(catalogue, "worlds", lambda: two)
+    told = json.loads(run(monkeypatch, capsys, "--all", "--json"))["tokens"]
+    assert told.keys() == {"coins", "matrix"} and all(told["matrix"].values())
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from sociarium.core.disk import LOCK, FolderLock
-from sociarium.core.errors import FolderInUse
+from sociarium.core.disk import LOCK, FolderLock, replace
+from sociarium.core.errors import CannotWrite, FolderInUse
 
 HOLDS = """
 import sys
@@ -36,3 +36,8 @@ def test_another_process_is_named_and_its_death_frees_the_folder(tmp_path):
         child.kill()
     assert (tmp_path / LOCK).exists()
     FolderLock(tmp_path).take().close()
+
+
+def test_a_file_that_cannot_be_named_or_removed_cannot_be_written(tmp_path):
+    with pytest.raises(CannotWrite, match="File name too long"):
+        replace(tmp_path / ("x" * 300), b"")

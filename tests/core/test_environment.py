@@ -29,14 +29,27 @@ from tests.toys.taking import Taking
 
 KERNEL = {
     *("id", "players", "sheet", "actions", "view_spec", "event_specs", "gauge_specs", "facets"),
-    *("params", "reset", "step", "observe", "legal", "gauges", "present", "horizon", "scene"),
+    *(
+        "params",
+        "default_params",
+        "param_sets",
+        "set_params",
+        "reset",
+        "step",
+        "observe",
+        "legal",
+        "gauges",
+        "present",
+        "horizon",
+        "scene",
+    ),
 }
 
 
-def test_the_kernel_has_seventeen_members_and_two_ways_to_ask_for_facets():
+def test_the_kernel_has_twenty_members_and_two_ways_to_ask_for_facets():
     declared = {*Environment.__annotations__, *vars(Environment)}
     assert {name for name in declared if not name.startswith("_")} == KERNEL | {"facet", "has"}
-    assert len(KERNEL) == 17
+    assert len(KERNEL) == 20
 
 
 def test_a_society_has_the_facets_of_its_world_read_from_its_own_state():

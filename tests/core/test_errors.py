@@ -38,6 +38,18 @@ def test_a_name_like_no_other_gets_the_whole_list():
     assert str(error) == f"There is no world named 'zzz'. Known: {', '.join(KNOWN)}."
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownName("script", "x" * 100_000, KNOWN, f"write script:{'x' * 100_000}"),
+        BadArgument(f"a seat is kind:ref; given {'x' * 100_000!r}"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_of_a_long_text_the_beginning_is_repeated(error):
+    assert "x" * 190 in str(error) and len(str(error)) < 1000
+
+
 def test_a_hint_comes_last():
     assert str(UnknownName("map", "zzz", ("open",), "Or draw one.")).endswith(
         "Known: open. Or draw one."

@@ -13,12 +13,11 @@ import sociarium
 from sociarium.charters.contract import Contract
 from sociarium.charters.revealing import reveal
 from sociarium.charters.society import Society
-from sociarium.core.conformance import CLAUSES, examine, same
+from sociarium.conformance.contract import CLAUSES, examine, same
 from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, MissingFacet, UnknownName
 from sociarium.core.facets import Hidden
 from sociarium.core.hidden import Revealed, draw_hidden, revealed_names
-from sociarium.core.params import replace_parameters
 from sociarium.core.specs import OwnSpec
 from sociarium.core.trials import Trials
 from tests.toys.levers import Levers
@@ -46,9 +45,8 @@ class Herbs(Stall):
     def draw_both(self, key, split):
         return {**self.draw(key, split), "strength": jnp.array([-0.5, 1.25])}
 
-    def params(self, **changes):
-        defaults = HerbParams(jnp.int32(2), jnp.int32(24), jnp.zeros(2))
-        return replace_parameters(defaults, **changes)
+    def default_params(self):
+        return HerbParams(jnp.int32(2), jnp.int32(24), jnp.zeros(2))
 
 
 class OneAway(Stall):

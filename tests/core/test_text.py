@@ -250,3 +250,9 @@ BAD_WIRES = (
 def test_what_is_no_reply_over_the_wire_is_refused(answer):
     with pytest.raises(BadAnswer):
         parse_reply(answer, (3, 4))
+
+
+@pytest.mark.parametrize("number", [-1, -0.001, float("nan"), float("inf"), True])
+def test_usage_of_an_agent_is_a_finite_number_from_zero(number):
+    with pytest.raises(BadAnswer, match="usage of tokens"):
+        as_reply(Reply({0: Decision()}, {"tokens": number}), [0])

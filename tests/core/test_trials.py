@@ -13,7 +13,7 @@ from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import rollout
 from sociarium.charters.contract import Contract
 from sociarium.charters.society import Society
-from sociarium.core.conformance import CLAUSES, examine, same
+from sociarium.conformance.contract import CLAUSES, examine, same
 from sociarium.core.environment import compiled
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.facets import Bench, Cooperation, Places

@@ -9,7 +9,7 @@ from PIL import Image
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import learning_curves
 from sociarium.evaluation.learning_curves import Line, band, draw, save, smoothed
-from sociarium.metrics.bootstrap import iqm
+from sociarium.metrics.bootstrap import over_seeds
 
 NAN = np.nan
 
@@ -49,13 +49,25 @@ def test_rows_in_which_no_episode_ended_count_nothing():
     assert found[11, 0] == 3.0 and np.isnan(found[11, 1])
 
 
-def test_the_band_lies_around_the_interquartile_mean():
-    returns = np.array([[0.0, 1.0, 2.0, 100.0], [5.0, 5.0, 5.0, 5.0]])
+def test_the_band_is_the_interval_of_the_mean_over_seeds():
+    returns = np.array([[0.0, 1.0, 2.0, 97.0], [5.0, 5.0, 5.0, 5.0]])
     middle, (low, high) = band(returns)
-    assert middle.tolist() == iqm(returns).tolist() == [1.5, 5.0]
-    assert low[0] < 1.5 < high[0] and low[1] == high[1] == 5.0
-    alone = band(returns[:, :1])
-    assert alone[0].tolist() == alone[1][0].tolist() == alone[1][1].tolist() == [0.0, 5.0]
+    first = over_seeds(returns[0])
+    assert middle.tolist() == [25.0, 5.0]
+    assert [low[0], high[0]] == [first.low, first.high] and low[1] == high[1] == 5.0
+
+
+def test_two_seeds_have_a_mean_and_no_band():
+    middle, ends = band(np.array([[0.0, 2.0], [5.0, 7.0]]))
+    assert middle.tolist() == [1.0, 6.0] and np.isnan(ends).all()
+
+
+def test_every_seed_is_drawn_if_there_are_few_and_bands_do_not_set_the_scale():
+    few, many = (draw([line(seeds=n)], title="Returns").axes[0] for n in (3, 10))
+    assert [len(axes.lines) for axes in (few, many)] == [4, 1]
+    wide = Line("coins", "wide", np.arange(1, 5), np.array([[0.0, 1.0, 50.0]] * 4))
+    (axes,) = draw([wide], title="Returns").axes
+    assert over_seeds(wide.returns[0]).high > 60 > axes.get_ylim()[1]
 
 
 def test_each_world_has_a_panel_and_each_line_a_colour():
@@ -68,7 +80,8 @@ def test_each_world_has_a_panel_and_each_line_a_colour():
         "b",
     ]
     for axes in visible(figure):
-        assert [drawn.get_color() for drawn in axes.lines] == list(learning_curves.COLOURS[:2])
+        means = [drawn for drawn in axes.lines if drawn.get_linewidth() > 1]
+        assert [drawn.get_color() for drawn in means] == list(learning_curves.COLOURS[:2])
         assert axes.lines[0].get_xdata().max() == pytest.approx(2.0)  # million steps
     found = words(figure)
     assert {"Returns", "selfish", "common", "A paper, figure 2."} <= set(found)

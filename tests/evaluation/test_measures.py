@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sociarium.core.facets import Cooperation
-from sociarium.evaluation.measures import evaluate, measured
+from sociarium.evaluation.measures import measure, measured
 from sociarium.metrics.summary import summary
 from sociarium.players import roster
 from tests.metrics.records import episode, happened
@@ -47,7 +47,7 @@ def test_measures_are_plain_numbers():
 def test_a_line_up_is_measured_in_its_seats():
     env = Meadow()
     lineup = roster.parse("random idle random")
-    found = evaluate(env, lineup, episodes=3, params=env.params(horizon=10))
+    found = measure(env, lineup, episodes=3, params=env.params(horizon=10))
     assert set(found.kinds) == {"random", "idle"}
     assert found.kinds["idle"]["raw_return"].mean == 0
     total = found.society["collective_return"].mean

@@ -1,5 +1,7 @@
 """Tournaments as games, and what theory says of mechanisms in games of one table."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -29,13 +31,20 @@ def found_in(folder, *arms, models=(), seeds=1, **changes):
     return Findings(suite, run.units, run.play())
 
 
+KINDS = ("none", "repetition", "reputation", "mediation", "agreements")
+
+
 @pytest.fixture(scope="module")
-def games(tmp_path_factory):
-    """The tournaments of scripts in all four games, by arm."""
-    kinds = ("none", "repetition", "reputation", "mediation", "agreements")
-    arms = [f"{game}-{kind}" for game in GAMES for kind in kinds]
-    found = found_in(tmp_path_factory.mktemp("games"), *arms)
-    return {one.arm: one for one in found.tournaments}
+def tournament(tmp_path_factory):
+    """The tournament of scripts in a game under a mechanism; a game plays all of them at once."""
+
+    @functools.cache
+    def tournaments(game):
+        arms = [f"{game}-{kind}" for kind in KINDS]
+        found = found_in(tmp_path_factory.mktemp(game), *arms)
+        return {one.arm: one for one in found.tournaments}
+
+    return lambda game, kind: tournaments(game)[f"{game}-{kind}"]
 
 
 def led(found):
@@ -48,48 +57,48 @@ def everybody(kind, game):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_without_a_mechanism_best_responses_lead_to_defection_alone(games, game):
-    assert led(games[f"{game}-none"]) == {everybody(D, game): pytest.approx(1)}
+def test_without_a_mechanism_best_responses_lead_to_defection_alone(tournament, game):
+    assert led(tournament(game, "none")) == {everybody(D, game): pytest.approx(1)}
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_repetition_makes_retaliation_an_equilibrium_beside_defection(games, game):
-    ends = games[f"{game}-repetition"].ends
+def test_repetition_makes_retaliation_an_equilibrium_beside_defection(tournament, game):
+    ends = tournament(game, "repetition").ends
     assert everybody(D, game) in ends
     assert any(set(profile) <= {C, TIT, GRIM} for profile in ends)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_reputation_makes_discrimination_an_equilibrium_beside_defection(games, game):
-    ends = games[f"{game}-reputation"].ends
+def test_reputation_makes_discrimination_an_equilibrium_beside_defection(tournament, game):
+    ends = tournament(game, "reputation").ends
     assert everybody(D, game) in ends
     assert any(set(profile) <= {C, DISCRIMINATOR} for profile in ends)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_delegating_to_a_mediator_is_an_equilibrium(games, game):
-    found = games[f"{game}-mediation"]
+def test_delegating_to_a_mediator_is_an_equilibrium(tournament, game):
+    found = tournament(game, "mediation")
     party = next(kind for kind in found.kinds if "party" in kind)
     assert everybody(party, game) in found.ends
     assert not any(C in profile for profile in found.ends)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_signing_an_agreement_is_an_equilibrium(games, game):
-    found = games[f"{game}-agreements"]
+def test_signing_an_agreement_is_an_equilibrium(tournament, game):
+    found = tournament(game, "agreements")
     assert everybody(SIGNATORY, game) in found.ends
     assert not any(C in profile for profile in found.ends)
 
 
-def test_the_repeated_dilemma_of_scripts_is_the_one_that_is_known(games):
-    found = games["pd-repetition"]
+def test_the_repeated_dilemma_of_scripts_is_the_one_that_is_known(tournament):
+    found = tournament("pd", "repetition")
     order = [found.kinds.index(kind) for kind in (C, D, TIT)]
     rows = found.payoffs[np.ix_(order, order)][..., 0]
     assert np.allclose(rows, [[2, 0, 2], [3, 1, 1.4], [2, 0.8, 2]], atol=0.03)
 
 
-def test_means_medians_and_shares_are_those_of_the_game(games):
-    found = games["pd-none"]
+def test_means_medians_and_shares_are_those_of_the_game(tournament):
+    found = tournament("pd", "none")
     assert dict(zip(found.kinds, found.medians, strict=True)) == {D: 2.0, C: 1.0}
     assert [one.mean for one in found.means] == [2.0, 1.0]
     assert found.shares[0].mean == pytest.approx(1, abs=1e-3)

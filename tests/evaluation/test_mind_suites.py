@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -262,3 +263,23 @@ def test_killed_twice_and_resumed_the_report_is_byte_equal(tmp_path):
 def read_packaged_text():
     file = resources.files("sociarium.evaluation") / "suites" / "melting_pot_llm.toml"
     return file.read_text()
+
+
+def test_one_trained_policy_supports_no_hypothesis_about_learners():
+    """However many episodes it plays: the unit of such a claim is the training seed."""
+    whole = read_suite(Path(__file__).parents[2] / "examples/suites/proagent_learned.toml")
+    (policy,) = (name for name in whole.arm[0].terms.roster if name.startswith("policy:"))
+    models = ("fake?level=greedy", "fake?level=random")
+    every = units(whole, models, 30)
+    points = {policy: 180.0, "script:cook": 160.0}
+    done = {
+        one.key: UnitResult(
+            one.key, *one.place, 1, {"return": points.get(one.model, 0.0) + one.seed % 3}
+        )
+        for one in every
+    }
+    found = {one.id: one for one in Findings(whole, every, done).hypotheses}
+    learned = found["learned-cook"]
+    assert learned.p < 0.001 and learned.effect.above_zero and learned.verdict == "inconclusive"
+    assert "one training seed" in learned.why
+    assert {one.verdict for one in found.values()} == {"inconclusive"}

@@ -17,12 +17,21 @@ import pytest
 from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
 from sociarium.cli.evaluate import Evaluate
 from sociarium.cli.main import main
+from sociarium.cli.verify import VerifyCommand
 from sociarium.core import record
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra
 from sociarium.core.manifest import MANIFEST
-from sociarium.evaluation import pack_file, pack_verification
+from sociarium.core.patches import NewPlayer
+from sociarium.evaluation import pack_file, pack_verification, suite_run
 from sociarium.evaluation.findings import Findings
-from sociarium.evaluation.pack import CALL_LINES, make_pack, read_pack, report_bytes
+from sociarium.evaluation.pack import (
+    CALL_LINES,
+    _mind_members,
+    _world_members,
+    make_pack,
+    read_pack,
+    report_bytes,
+)
 from sociarium.evaluation.pack_calls import call_lines, write_calls
 from sociarium.evaluation.pack_file import (
     PAGE,
@@ -33,13 +42,15 @@ from sociarium.evaluation.pack_file import (
     seal_members,
     zipped,
 )
-from sociarium.evaluation.pack_verification import verify_pack
+from sociarium.evaluation.pack_verification import suite_source, verify_pack
 from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import read_suite
 from sociarium.evaluation.suite_run import PLAN, PLAYED, UNITS, RunPlan, SuiteRun
 from sociarium.evaluation.unit_table import TABLE, unit_rows, unit_table
+from sociarium.language.models.runtime import RunCalls
 from sociarium.language.models.store import CALLS
 from sociarium.players import roster
+from sociarium.players.minds.fake_model import FakeModel
 
 SUITE = """
 [suite]
@@ -97,7 +108,7 @@ def file(data, tmp_path):
 
 def forged(file, results=None, **changes):
     """The pack with other members, its report and its seals made anew as if nothing had been."""
-    pack = read_pack(file)
+    pack = read_pack(file, trusted=True)
     results = pack.results if results is None else results
     done = {unit.key: one for unit, one in zip(pack.units, results, strict=True)}
     found = Findings(pack.plan.suite, pack.units, done)
@@ -110,7 +121,7 @@ def forged(file, results=None, **changes):
         sealed.model_copy(update={"sha256": hashed(one.line())})
         for sealed, one in zip(pack.seal.units, results, strict=True)
     ]
-    file.write_bytes(seal_members(members, told, pack.seal.policies))
+    file.write_bytes(seal_members(members, told, pack.seal.policies, pack.seal.prompts))
     return file
 
 
@@ -254,7 +265,13 @@ def test_members_that_are_missing_or_added_are_named(file):
         read_pack(file)
 
 
-@pytest.mark.parametrize("name", ["../x", "/etc/x", "units/../../x", "manifest.json\n", "x.pkl"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../x", "/etc/x", "units/../../x", "manifest.json\n", "x.pkl"),
+        *(f"minds/{'0' * 16}/{name}" for name in ("../x.md", "x.py", "x.toml")),
+    ],
+)
 def test_names_that_lead_elsewhere_are_refused(name, file):
     members, _ = read_members(file)
     file.write_bytes(zipped({**members, name: b"x"}))
@@ -305,7 +322,7 @@ def test_a_plan_that_asks_for_other_units_is_refused_before_they_are_made(change
 def test_all_units_are_played_again(file):
     found = verify_pack(read_pack(file))
     assert (found.units, found.played, found.from_calls, found.from_records) == (4, 2, 2, 0)
-    assert not found.not_replayed and not found.notes
+    assert not found.not_replayed and not found.notes and found.verified
     quick = verify_pack(read_pack(file), quick=True)
     assert quick.played == quick.from_calls == 0 and quick.digest == found.digest
 
@@ -337,7 +354,7 @@ def test_a_record_that_its_calls_do_not_lead_to_is_found(file, tmp_path):
     actions = np.where(np.arange(2) == unit.focal[0], 1 + kept.actions % 2, kept.actions)
     altered = kept.model_copy(update={"actions": actions.astype(kept.actions.dtype)})
     record.save(tmp_path / EPISODE, altered)
-    with pytest.raises(CannotRead, match="not what its calls lead to at step 0"):
+    with pytest.raises(CannotRead, match="not what is played again at step 0"):
         verify_pack(read_pack(forged(file, **{name: (tmp_path / EPISODE).read_bytes()})))
     assert place == 0
 
@@ -353,7 +370,7 @@ def test_answers_and_decisions_that_were_forged_are_found(what, file):
     altered = pack.members[name].replace(b'": \\\\\\"' + said, b'": \\\\\\"' + other)
     altered = altered.replace(b'"action": "' + said, b'"action": "' + other)
     assert altered != pack.members[name]
-    with pytest.raises(CannotRead, match=r"fake.*calls lead to"):
+    with pytest.raises(CannotRead, match=r"fake.*(played again|not the one)"):
         verify_pack(read_pack(forged(file, **{name: altered})))
 
 
@@ -430,6 +447,7 @@ def test_series_programs_and_files_of_worlds_are_checked_too(tmp_path, monkeypat
     assert "worlds/0/charter.toml" in pack.members
     found = verify_pack(pack)
     assert (found.units, found.from_calls, found.from_records) == (2, 1, 1)
+    assert not found.verified and "1 units were checked from records" in found.notes[0]
 
 
 def test_a_custom_end_or_a_large_world_is_not_played_without_trust(file, tmp_path):
@@ -446,6 +464,555 @@ def test_a_custom_end_or_a_large_world_is_not_played_without_trust(file, tmp_pat
     plan = pack.plan.model_copy(update={"suite": suite})
     pack = replace(pack, results=results, plan=plan)
     assert "--trust" in str(pack_verification._Replayed(pack, False, tmp_path)._world(large))
+
+
+# Minds from files.
+
+MIND = """
+[[part]]
+name = "act"
+kind = "act"
+template = "trade.md"
+reads = ["percept"]
+"""
+PROMPT = """---
+You are a trader.
+---
+Choose. {{ form }}
+"""
+GOALS = """
+[even]
+text = "Take no more than you give."
+"""
+
+
+@pytest.fixture(scope="module")
+def mind_pack(tmp_path_factory):
+    """The bytes of a pack whose contestant has a mind in files that are gone."""
+    folder = tmp_path_factory.mktemp("minds")
+    files = {"mine.toml": MIND, "trade.md": PROMPT, "goals.toml": GOALS}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    run = played(folder, models=(f"{FAKE}&mind={folder}/mine.toml&goal=even",), seeds=1)
+    data = make_pack(run)
+    for name in files:
+        (folder / name).unlink()
+    return data
+
+
+@pytest.fixture
+def mind_file(mind_pack, tmp_path, monkeypatch):
+    """That pack in another folder, where a different mind has the same path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("[mind]")
+    return _written(tmp_path / "minds.zip", mind_pack)
+
+
+def mind_member(file, name):
+    return next(one for one in read_members(file)[0] if one.endswith(f"/{name}"))
+
+
+def test_a_mind_file_is_packed_with_the_files_beside_it_and_replayed_without_them(mind_file):
+    pack = read_pack(mind_file, trusted=True)
+    assert pack.plan.models == ("fake?level=random&mind=mine.toml&goal=even",)
+    assert pack.members[mind_member(mind_file, "trade.md")] == PROMPT.encode()
+    found = verify_pack(pack)
+    assert (found.units, found.from_calls, found.verified) == (1, 1, True)
+
+
+@pytest.mark.parametrize("name", ["mind.toml", "trade.md", "goals.toml"])
+def test_a_changed_file_of_a_mind_is_refused(name, mind_file):
+    member = mind_member(mind_file, name)
+    members, _ = read_members(mind_file)
+    mind_file.write_bytes(zipped({**members, member: members[member] + b"\n"}))
+    with pytest.raises(CannotRead, match=f"{member} differs from its seal"):
+        read_pack(mind_file, trusted=True)
+
+
+def test_a_changed_prompt_that_was_sealed_anew_is_refused(mind_file):
+    pack, member = read_pack(mind_file, trusted=True), mind_member(mind_file, "trade.md")
+    forged(mind_file, **{member: PROMPT.replace("trader", "thief").encode()})
+    with pytest.raises(CannotRead, match=r"the key of scripts, fake.* is not its own"):
+        verify_pack(read_pack(mind_file, trusted=True))
+    (unit,) = read_pack(mind_file, trusted=True).units
+    (result,) = pack.results
+    line = replace(result, key=unit.key).line()
+    old = pack.units[0].episode
+    members = {n.replace(old, unit.episode): x for n, x in read_members(mind_file)[0].items()}
+    del members[SEAL]
+    members[UNITS] = line
+    (sealed,) = pack.seal.units
+    sealed = sealed.model_copy(update={"episode": unit.episode, "sha256": hashed(line)})
+    mind_file.write_bytes(seal_members(members, [sealed], {}, pack.seal.prompts))
+    with pytest.raises(CannotRead, match="not the one recorded"):
+        verify_pack(read_pack(mind_file, trusted=True))
+
+
+def test_a_pack_without_its_mind_reads_no_file_of_that_path(mind_file):
+    (mind_file.parent / "mine.toml").write_text(MIND)
+    (mind_file.parent / "trade.md").write_text(PROMPT)
+    (mind_file.parent / "goals.toml").write_text(GOALS)
+    pack = read_pack(mind_file, trusted=True)
+    members = {n: x for n, x in pack.members.items() if n[:6] != "minds/" and n != SEAL}
+    mind_file.write_bytes(seal_members(members, pack.seal.units, {}, pack.seal.prompts))
+    with pytest.raises(CannotRead, match=r"has no minds/.*/mind\.toml, which a seat names as mine"):
+        read_pack(mind_file, trusted=True)
+
+
+def test_two_minds_with_one_file_name_outside_the_working_directory_are_refused(tmp_path):
+    models = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "mine.toml").write_text(MIND)
+        (folder / "trade.md").write_text(PROMPT)
+        models.append(f"{FAKE}&mind={folder}/mine.toml")
+    suite = read_suite(_written(tmp_path / "tiny.toml", SUITE.encode()))
+    with pytest.raises(BadArgument, match=r"the minds .*one/mine.* have one name"):
+        dict(_mind_members(SuiteRun(suite, models, tmp_path).units))
+
+
+# Forged packs: one honest pack of a script, an agent and a partner, altered and sealed anew.
+
+FALLIBLE = """
+def decide(percept):
+    return "defect" if percept.step % 2 else "nonsense"
+"""
+ROUNDS = """
+[suite]
+title = "Four rounds"
+
+[defaults]
+seeds = 2
+ends = ["steps:4"]
+
+[[metric]]
+id = "return"
+measure = "return"
+
+[[metric]]
+id = "valid"
+measure = "valid_share"
+
+[[arm]]
+id = "rounds"
+world = "matrix?rounds=9"
+seats = "{model} script:cooperator"
+"""
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory):
+    """Units of an agent and of a script, and the name of the record of the agent's first."""
+    folder = tmp_path_factory.mktemp("rounds")
+    (folder / "agent.py").write_text(FALLIBLE)
+    run = played(folder, ROUNDS, (f"agent:{folder}/agent.py:decide", SCRIPT))
+    pack = read_pack(packed(run, folder / "honest.zip"))
+    return pack, f"{PLAYED}/{pack.units[0].episode}/"
+
+
+def refused(rounds, tmp_path, why, results=None, **changes):
+    """The message with which `verify` refuses the honest pack with these changes."""
+    file = tmp_path / "forged.zip"
+    shutil.copy(rounds[0].path, file)
+    with pytest.raises(CannotRead, match=why):
+        verify_pack(read_pack(forged(file, results, **changes)))
+
+
+def with_page(rounds, tmp_path, actions=None, **changes):
+    """The record of the agent's first match with another page or other actions."""
+    pack, name = rounds
+    kept = record.unpacked(pack.members[name + EPISODE], name)
+    page = kept.page.model_copy(update=changes)
+    record.save(tmp_path / EPISODE, record.Record(page=page, actions=_or(actions, kept.actions)))
+    return {name + EPISODE: (tmp_path / EPISODE).read_bytes()}
+
+
+def _or(given, usual):
+    return usual if given is None else given
+
+
+def kept_of(rounds):
+    pack, name = rounds
+    return record.unpacked(pack.members[name + EPISODE], name)
+
+
+def test_an_agent_is_checked_and_not_verified_while_scripts_with_ends_are_played(rounds):
+    found = verify_pack(rounds[0])
+    assert (found.played, found.from_records, found.verified) == (2, 2, False)
+    assert rounds[0].results[0].failures == 2 and rounds[0].results[0].decisions == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"carried": True}, "another match: carried"),
+        ({"trial": 1}, "another match: trial"),
+        ({"names": ("One", "Two")}, "another match: names"),
+        ({"seed": 7}, "another match: seed"),
+        (
+            {"patches": (NewPlayer(step=0, seat=1, player="agent:agent.py:decide"),)},
+            "seats another player",
+        ),
+        (
+            {"patches": (NewPlayer(step=2, seat=1, player="script:defector"),)},
+            "seats another player",
+        ),
+    ],
+)
+def test_a_record_with_a_forged_page_is_refused(changes, why, rounds, tmp_path):
+    refused(rounds, tmp_path, why, **with_page(rounds, tmp_path, **changes))
+
+
+def test_a_partner_that_does_not_do_what_its_script_does_is_refused(rounds, tmp_path):
+    actions = kept_of(rounds).actions.copy()
+    actions[1, 1 - rounds[0].units[0].focal[0]] = 1
+    forged_record = with_page(rounds, tmp_path, actions)
+    refused(rounds, tmp_path, "come[s]? out differently|decide otherwise", **forged_record)
+
+
+def test_a_record_cut_before_the_end_of_its_arm_is_refused(rounds, tmp_path):
+    kept = kept_of(rounds)
+    short = with_page(
+        rounds,
+        tmp_path,
+        kept.actions[:2],
+        steps=2,
+        asked=kept.page.asked[:2],
+        marks=(kept.page.marks[0], (2, "0" * 16)),
+    )
+    refused(rounds, tmp_path, "comes out differently at step 2", **short)
+    folder = tmp_path / "short"
+    folder.mkdir()
+    text = ROUNDS.replace("steps:4", "steps:2")
+    (folder / "agent.py").write_text(FALLIBLE)
+    run = played(folder, text, (f"agent:{folder}/agent.py:decide", SCRIPT))
+    other = read_pack(packed(run, folder / "short.zip"))
+    honest = record.unpacked(other.members[f"{PLAYED}/{other.units[0].episode}/{EPISODE}"], "x")
+    true_marks = with_page(
+        rounds,
+        tmp_path,
+        kept.actions[:2],
+        steps=2,
+        asked=kept.page.asked[:2],
+        marks=honest.page.marks,
+        ended="steps 2",
+    )
+    refused(rounds, tmp_path, "stops at step 2 .* not over", **true_marks)
+
+
+def test_failures_that_were_hidden_are_refused(rounds, tmp_path):
+    pack, name = rounds
+    results = [replace(pack.results[0], failures=0), *pack.results[1:]]
+    refused(rounds, tmp_path, "failures is 0, and 2 when", results)
+    values = {**pack.results[0].values, "valid": (4.0, 4.0)}
+    results = [replace(pack.results[0], values=values), *pack.results[1:]]
+    refused(rounds, tmp_path, "valid is", results)
+    decided = pack.members[name + DECISIONS].replace(b'"failure": "illegal"', b'"failure": ""')
+    assert decided != pack.members[name + DECISIONS]
+    refused(rounds, tmp_path, "different decisions", **{name + DECISIONS: decided})
+    refused(rounds, tmp_path, "different decisions", **{name + DECISIONS: b""})
+    fewer = with_page(rounds, tmp_path, asked=kept_of(rounds).page.asked[1::2])
+    refused(rounds, tmp_path, "are asked at step 0", **fewer)
+
+
+def test_an_action_in_the_decisions_that_was_not_played_is_refused(rounds, tmp_path):
+    pack, name = rounds
+    decided = pack.members[name + DECISIONS].replace(
+        b'"action": "defect"', b'"action": "cooperate"'
+    )
+    refused(rounds, tmp_path, "'cooperate' for seat", **{name + DECISIONS: decided})
+
+
+def test_models_without_their_calls_are_refused(file):
+    pack = read_pack(file)
+    members = {n: d for n, d in pack.members.items() if not n.endswith((CALL_LINES, SEAL))}
+    file.write_bytes(seal_members(members, pack.seal.units, {}, pack.seal.prompts))
+    with pytest.raises(CannotRead, match=r"calls\.jsonl is missing"):
+        verify_pack(read_pack(file))
+
+
+def test_a_prompt_that_was_not_asked_is_refused(file):
+    pack = read_pack(file)
+    name = next(name for name in pack.members if name.endswith(CALL_LINES))
+    altered = pack.members[name].replace(b"cooperate", b"surrender", 1)
+    assert altered != pack.members[name]
+    with pytest.raises(CannotRead, match="not the one recorded"):
+        verify_pack(read_pack(forged(file, **{name: altered})))
+
+
+@pytest.mark.parametrize(
+    "change", [{"models": ["llm:gpt"]}, {"suite": "strangers"}, {"digest": "0" * 16}]
+)
+def test_a_manifest_of_another_run_is_refused(change, file):
+    pack = read_pack(file)
+    manifest = {**pack.manifest, "config": {**pack.manifest["config"], **change}}
+    data = json.dumps(manifest, indent=1).encode() + b"\n"
+    with pytest.raises(CannotRead, match=r"manifest\.json has"):
+        verify_pack(read_pack(forged(file, **{MANIFEST: data})), quick=True)
+
+
+def test_a_suite_with_the_name_of_an_installed_one_is_named_as_another(tmp_path):
+    whole = read_suite("strangers")
+    arm = whole.arm[0].id
+    assert suite_source(RunPlan(suite=whole)) == "the installed suite"
+    part = RunPlan(suite=whole.chosen((arm,)), only=(arm,))
+    assert suite_source(part) == f"1 of {len(whole.arm)} arms of the installed suite"
+    file = tmp_path / "strangers.toml"
+    file.write_text(SUITE)
+    assert "differs from the installed suite" in suite_source(RunPlan(suite=read_suite(file)))
+
+
+def test_a_pack_of_which_nothing_could_be_played_is_not_verified(file, monkeypatch, capsys):
+    monkeypatch.setattr(pack_verification._Replayed, "_world", lambda self, arm: "no such world")
+    with pytest.raises(SystemExit) as stopped:
+        VerifyCommand(file, json=True).run()
+    told = json.loads(capsys.readouterr().out)
+    assert stopped.value.code == 1 and not told["verified"]
+    assert told["not_replayed"] == {"no such world": 4}
+
+
+# Forged packs with calls and curves.
+
+COUNTED = (
+    SUITE
+    + """
+[[metric]]
+id = "calls"
+measure = "calls"
+
+[[metric]]
+id = "tokens"
+measure = "tokens"
+
+[[metric]]
+id = "cost"
+measure = "cost"
+
+[[curve]]
+id = "gain"
+measure = "return"
+of = ["focal"]
+points = 1
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """A pack of a fake model's unit and a script's, with calls, tokens and a curve."""
+    folder = tmp_path_factory.mktemp("counted")
+    run = played(folder, COUNTED, seeds=1)
+    return read_pack(packed(run, folder / "honest.zip")), ""
+
+
+def with_result(counted, place, **changes):
+    """The results of the pack with changes in one; values are added to its own."""
+    results = [*counted[0].results]
+    values = {**results[place].values, **changes.pop("values", {})}
+    results[place] = replace(results[place], values=values, **changes)
+    return results
+
+
+def with_answers(counted, change):
+    """The recorded calls with a change in every answer."""
+    pack, _ = counted
+    name = next(name for name in pack.members if name.endswith(CALL_LINES))
+    rows = [json.loads(line) for line in pack.members[name].splitlines()]
+    for row in rows:
+        if row[0] == "calls":
+            row[7] = json.dumps(change(json.loads(row[7])))
+    return {name: b"".join(json.dumps(row).encode() + b"\n" for row in rows)}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("curves", [{}, {"gain focal": (0.0, 99.0)}])
+def test_forged_curves_are_refused(place, curves, counted, tmp_path):
+    results = with_result(counted, place, curves=curves)
+    refused(counted, tmp_path, "the curve gain focal is", results)
+
+
+@pytest.mark.parametrize("metric", ["calls", "tokens", "cost"])
+def test_forged_usage_of_a_script_is_refused(metric, counted, tmp_path):
+    results = with_result(counted, 1, values={metric: 7.0})
+    refused(counted, tmp_path, rf"{metric} is 7\.0, and None", results)
+
+
+@pytest.mark.parametrize("sent", [-1000, 1])
+def test_recorded_usage_that_cannot_be_true_is_refused(sent, counted, tmp_path, monkeypatch):
+    monkeypatch.setattr(RunCalls, "fake", lambda self, seat: None)  # as of a model on a server
+
+    def change(answer):
+        return {**answer, "usage": {**answer["usage"], "input_tokens": sent}}
+
+    told = with_answers(counted, change)
+    (row,) = [json.loads(x) for x in next(iter(told.values())).splitlines() if b'"calls"' in x[:10]]
+    tokens = float(sent + json.loads(row[7])["usage"]["output_tokens"])
+    results = with_result(counted, 0, values={"tokens": max(tokens, 0.0)})
+    why = "tokens is a whole number from 0 on" if sent < 0 else "tokens is"
+    refused(counted, tmp_path, why, results, **told)
+
+
+def test_a_pack_in_which_a_fake_did_not_follow_its_script_is_refused(
+    tmp_path, monkeypatch, counted
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(FakeModel, "action", lambda self, percept: "stay")
+        run = played(tmp_path, COUNTED, ("fake?level=random",), seeds=2)
+        file = packed(run, tmp_path / "stays.zip")
+    with pytest.raises(CannotRead, match="not the one of the fake model"):
+        verify_pack(read_pack(file))
+    name = next(name for name in counted[0].members if name.endswith(CALL_LINES))
+    late = counted[0].members[name] + b'["outcomes", 0, 0, "late", "slow"]\n'
+    seat = json.loads(next(x for x in late.splitlines() if b'"calls"' in x[:10]))[1]
+    late = late.replace(b'["outcomes", 0,', f'["outcomes", {seat},'.encode())
+    refused(counted, tmp_path, "is recorded as late", **{name: late})
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"values": {"cost": -1.0}}, "cost is -1.0; it can be between 0"),
+        ({"values": {"cost": float("inf")}}, "cost is inf"),
+        ({"values": {"cost": float("nan")}}, "cost is nan"),
+        ({"values": {"cost": 1e308}}, r"cost is 1e\+308"),
+        ({"steps": -1}, "-1 steps"),
+        ({"curves": {"gain focal": (1.0,)}}, "the curve gain focal has 1 points; the suite has 2"),
+        ({"curves": {"other focal": (1.0, 2.0)}}, "the curve other focal has 2 points"),
+    ],
+)
+def test_impossible_numbers_are_refused_in_words(changes, why, counted, tmp_path):
+    line = with_result(counted, 0, **changes)[0].line()
+    with pytest.raises(CannotRead, match=why):
+        read_pack(resealed(counted[0], tmp_path, {}, {0: line}))
+
+
+def resealed(pack, folder, changes, lines=None):
+    """The pack with changed members or lines of units, and its old report."""
+    found = {n: one.line() for n, one in enumerate(pack.results)} | (lines or {})
+    members = {**pack.members, UNITS: b"".join(found.values()), **changes}
+    del members[SEAL]
+    told = [
+        sealed.model_copy(update={"sha256": hashed(line)})
+        for sealed, line in zip(pack.seal.units, found.values(), strict=True)
+    ]
+    data = seal_members(members, told, pack.seal.policies, pack.seal.prompts)
+    return _written(folder / "resealed.zip", data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"versions": ["a"]},
+        {"versions": {"jax": {"a": [1]}}},
+        {"git": ["x"]},
+        {"git": {}},
+        {"devices": [{}]},
+        {"config": [1]},
+        {"command": 7},
+        {"command": ["\ud800"]},
+        {"preregistered": 7},
+    ],
+)
+def test_a_manifest_of_another_form_is_refused_in_words(change, counted, tmp_path):
+    pack = counted[0]
+    own = change.keys() <= {"command", "preregistered"}
+    told = {"config": {**pack.manifest["config"], **change}} if own else change
+    data = json.dumps({**pack.manifest, **told}).encode()
+    with pytest.raises(CannotRead, match="is no manifest of a run"):
+        read_pack(resealed(pack, tmp_path, {MANIFEST: data}))
+
+
+def test_films_of_no_arm_or_of_no_picture_are_refused_and_others_noted(counted, tmp_path):
+    for films in ({"films/zz.gif": b"GIF89a"}, {"films/scripts.gif": b"<script>"}):
+        with pytest.raises(CannotRead, match="is not the GIF of an arm"):
+            read_pack(resealed(counted[0], tmp_path, films))
+    pack = read_pack(resealed(counted[0], tmp_path, {"films/scripts.gif": b"GIF89a"}))
+    found = Findings(
+        pack.plan.suite,
+        pack.units,
+        dict(zip([u.key for u in pack.units], pack.results, strict=True)),
+    )
+    page = render_report(found, pack.manifest, pack.plan.only, {"scripts": b"GIF89a"}).encode()
+    pack = replace(pack, members={**pack.members, PAGE: page})
+    assert verify_pack(pack, quick=True).notes == ("1 films were not compared",)
+
+
+@pytest.mark.parametrize("claim", [{"sociarium": "0.0.1"}, {"matplotlib": ""}])
+def test_a_page_that_could_not_be_compared_is_not_verified(claim, counted, monkeypatch, capsys):
+    pack = counted[0]
+    seal = pack.seal.model_copy(update={"rendered_with": {**pack.seal.rendered_with, **claim}})
+    page = pack.members[PAGE].replace(b"A tiny one", b"A huge one")
+    other = replace(pack, seal=seal, members={**pack.members, PAGE: page})
+    monkeypatch.setattr("sociarium.cli.verify.read_pack", lambda *_: other)
+    with pytest.raises(SystemExit) as stopped:
+        VerifyCommand(pack.path).run()
+    said = capsys.readouterr().out
+    assert stopped.value.code == 1 and "not verified: 0 of 2 units" in said
+    assert "report.html was not compared" in said and "claims of the author" in said
+
+
+@pytest.mark.parametrize("row", [["meta", "x", 10**30], ["texts", "x", "\ud800"]])
+def test_calls_that_no_database_holds_are_refused_in_words(row, tmp_path):
+    with pytest.raises(CannotRead, match="recorded calls are damaged"):
+        write_calls(json.dumps(row).encode(), tmp_path / CALLS)
+
+
+def test_steps_of_a_plan_are_bounded_by_what_was_sealed(counted, tmp_path, monkeypatch):
+    pack = counted[0]
+    (arm,) = pack.plan.suite.arm
+    long = arm.model_copy(update={"terms": arm.terms.model_copy(update={"steps": 100_000})})
+    plan = pack.plan.model_copy(
+        update={"suite": pack.plan.suite.model_copy(update={"arm": (long,)})}
+    )
+    replayed = pack_verification._Replayed(replace(pack, plan=plan), False, tmp_path)
+    asked, play = [], suite_run.batch
+
+    def batch(env, some):
+        asked.extend(one.arm.terms.steps for one in some)
+        return play(env, some)
+
+    monkeypatch.setattr(suite_run, "batch", batch)
+    list(replayed.run.play_table([replace(pack.units[1], arm=long)]))
+    assert asked == [2]
+
+
+def test_packs_with_mind_files_need_trust(mind_file):
+    with pytest.raises(CannotRead, match=r"holds mind files.*--trust"):
+        read_pack(mind_file)
+
+
+def test_the_key_of_a_model_s_unit_must_be_its_own(counted, tmp_path):
+    results = with_result(counted, 0, key="0" * 16)
+    pack = read_pack(resealed(counted[0], tmp_path, {}, {0: results[0].line()}))
+    with pytest.raises(CannotRead, match=r"the key of scripts, fake.* is not its own"):
+        verify_pack(pack)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        (EPISODE, b"damaged", "not an episode file"),
+        (DECISIONS, b"{", "damaged"),
+        (DECISIONS, b"", "different decisions"),
+    ],
+)
+def test_a_damaged_match_is_not_packed(name, content, why, run, tmp_path):
+    part = shutil.copytree(run, tmp_path / "part")
+    next((part / PLAYED).rglob(name)).write_bytes(content)
+    with pytest.raises(CannotRead, match=why):
+        make_pack(part)
+
+
+def test_a_world_in_python_is_not_packed(run, tmp_path):
+    part = shutil.copytree(run, tmp_path / "part")
+    plan = RunPlan.model_validate_json((part / PLAN).read_bytes())
+    (arm,) = plan.suite.arm
+    suite = plan.suite.model_copy(
+        update={"arm": (arm.model_copy(update={"world": "my_world.py:MyWorld"}),)}
+    )
+    with pytest.raises(BadArgument, match=r"my_world\.py:MyWorld, which is Python"):
+        dict(_world_members(plan.model_copy(update={"suite": suite})))
 
 
 # Calls, the table, commands.
@@ -500,8 +1067,11 @@ def test_the_commands_pack_and_verify_and_refuse_with_status_2(run, tmp_path, mo
 
     file = tmp_path / "tiny.zip"
     assert hashed(make_pack(run)) in command("pack", run, "--out", file)
-    assert "every unit was played again" in command("verify", file)
+    said = command("verify", file)
+    assert "verified: every unit was played again" in said
+    assert "suite tiny, digest" in said and "no installed suite has this name" in said
     assert "nothing was played" in command("verify", file, "--quick")
+    assert not json.loads(command("verify", file, "--quick", "--json"))["verified"]
     assert json.loads(command("verify", file, "--json"))["verified"]
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(SystemExit) as refused:

@@ -56,5 +56,5 @@ def test_other_formats_are_refused():
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"sociarium\[plots\]"):
+    with pytest.raises(MissingExtra, match=r"\[plots\]"):
         plots.checked(Path("x.svg"))

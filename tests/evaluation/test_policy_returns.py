@@ -71,8 +71,8 @@ def test_figures_by_hand():
         acts=np.array([[3.0, 0.0], [1.0, 2.0]]),
         refusals=np.array([[1.0, 1.0], [0.0, 0.0]]),
     )
-    assert found.cooperation == 6 / 8
-    assert found.collective == over_seeds(found.returns) and found.collective.mean == 6.0
+    assert found.cooperation == 6 / 8 and found.told(0.75, 2.0) == "0.75 of 2.0"
+    assert found.collective == over_seeds(found.returns.mean(1)) and found.collective.mean == 6.0
     assert found.as_dict() == {
         "collective": found.collective.as_dict(),
         "cooperation": 0.75,

@@ -19,6 +19,7 @@ from sociarium.evaluation.schelling import (
     shared_seeds,
     two_kinds,
 )
+from sociarium.metrics.bootstrap import over_seeds
 from sociarium.networks import stored
 from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players import roster
@@ -75,13 +76,13 @@ def test_points_are_ordered_by_cooperating_co_players():
     assert found.fear.mean == found.greed.mean == 10
 
 
-def test_disagreeing_training_seeds_widen_the_interval():
-    apart = np.array([0.0, 8.0])[:, None] + np.zeros((3, 2, 30))
-    steady = np.zeros((3, 2, 30))
-    found = diagram(steady.copy(), apart.copy())
-    assert found.fear.mean == 4
-    assert (found.fear.low, found.fear.high) == (0, 8)
-    assert not found.fear.above_zero
+def test_intervals_of_trained_policies_are_over_training_seeds():
+    apart = np.array([0.0, 4.0, 8.0])[:, None] + np.zeros((3, 3, 30))
+    found = diagram(np.zeros((3, 3, 30)), apart.copy())
+    assert found.fear == over_seeds(np.array([0.0, 4.0, 8.0])) and not found.fear.above_zero
+    two = diagram(np.zeros((3, 2, 30)), apart[:, 1:].copy())
+    assert two.fear.mean == 6 and not two.fear.bounded and not two.dilemma
+    assert two.as_dict()["intervals"]["fear"] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def saved_policies(folder, env, seeds):
     return str(folder)
 
 
-def test_the_training_seeds_of_a_run_all_play_and_widen_the_intervals(tmp_path):
+def test_the_training_seeds_of_a_run_all_play_and_are_shown(tmp_path):
     env = Taking(players=2)
     run = saved_policies(tmp_path, env, (3, 8))
     chances = {"episodes": 3, "seed": 5}
@@ -127,7 +128,7 @@ def test_the_training_seeds_of_a_run_all_play_and_widen_the_intervals(tmp_path):
     theirs = np.stack([played.mean_of(idle)[:3], played.mean_of(idle)[3:]], axis=1)
     assert found == diagram(mine, theirs)
     assert mine[1, 0].mean() != mine[1, 1].mean()  # the seeds play differently
-    assert found.r_c[0].low <= mine[1].mean(1).min() and found.r_c[0].high >= mine[1].mean(1).max()
+    assert found.r_c[0].values == tuple(mine[1].mean(1)) and not found.r_c[0].bounded
 
 
 def test_seed_k_meets_seed_k_and_a_named_seed_stays_alone(tmp_path):

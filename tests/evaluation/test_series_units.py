@@ -1,10 +1,12 @@
 """Arms that are series: several trials in a row, hidden numbers kept or told."""
 
+import shutil
+
 import pytest
 
 from sociarium import catalogue
 from sociarium.arena.match import Match
-from sociarium.arena.match_folder import DECISIONS, Terms, read_record
+from sociarium.arena.match_folder import DECISIONS, TIMING, Terms, read_record
 from sociarium.arena.series import Series, SeriesTerms, trial_folder
 from sociarium.core.errors import CannotRead, MissingFacet
 from sociarium.core.hidden import draw_hidden
@@ -100,6 +102,21 @@ def test_a_series_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     (run.out / UNITS).unlink()  # as if killed before it was written
     asked.clear()
     assert run.play() == expected and not asked
+
+
+@pytest.mark.parametrize("name", [DECISIONS, TIMING])
+@pytest.mark.parametrize("trials", [1, 2])
+def test_a_unit_whose_decisions_were_lost_is_refused_until_it_is_removed(name, trials, tmp_path):
+    given = {"trials": trials, "measure": "calls", "params": {"coin_chance": 0.2}}
+    run, expected = played(tmp_path, "fake?level=best", **given)
+    at = tmp_path / PLAYED / run.units[0].episode
+    file = (at if trials == 1 else trial_folder(at, 0)) / name
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-2]))
+    (run.out / UNITS).unlink()  # as if killed before it was written
+    with pytest.raises(CannotRead, match=rf"{name}.*remove {at} to play"):
+        run.play()
+    shutil.rmtree(at)
+    assert run.play() == expected
 
 
 def test_a_series_that_was_stopped_says_so(tmp_path, monkeypatch):

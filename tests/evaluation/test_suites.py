@@ -7,7 +7,7 @@ import pytest
 
 from sociarium.arena.rollout import rollout
 from sociarium.cli.evaluate import Evaluate
-from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderInUse, UnknownName
 from sociarium.evaluation import suite_run
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_file import PAGE, REPORT
@@ -123,7 +123,38 @@ def test_what_is_done_is_not_done_again_and_a_torn_line_is(run, file, monkeypatc
     lines = text.splitlines(keepends=True)
     (run.out / UNITS).write_bytes(b"".join(lines[:-2]) + lines[-2][:20])
     assert len(run.done()) == len(before) - 2
-    assert run.play() == before
+    assert run.play() == before == run.done()
+
+
+def test_a_flipped_digit_in_a_line_is_played_again(run):
+    before, text = run.done(), (run.out / UNITS).read_bytes()
+    at = text.index(b'"steps": ') + len(b'"steps": ')
+    flipped = bytes([text[at] ^ 1])
+    (run.out / UNITS).write_bytes(text[:at] + flipped + text[at + 1 :])
+    assert len(run.done()) == len(before) - 1
+    assert run.play() == before == run.done()
+
+
+def test_a_second_run_in_one_folder_is_refused(file, tmp_path):
+    one, two = (SuiteRun(read_suite(file), ["idle"], tmp_path / "x") for _ in range(2))
+    refused = []
+
+    def begin_again(done, total):
+        for again in (two.begin, two.play):
+            with pytest.raises(FolderInUse, match="in use by process"):
+                again()
+            refused.append(again)
+
+    one.begin()
+    one.play(begin_again)
+    assert refused
+    two.begin()
+    assert two.play() == one.done()
+
+
+def test_a_folder_that_cannot_be_written_is_named(file, tmp_path):
+    with pytest.raises(CannotWrite, match=r"Cannot write .*suite"):
+        SuiteRun(read_suite(file), ["idle"], file / "run").begin()
 
 
 def test_a_change_of_an_arm_is_another_unit(file, tmp_path):
@@ -194,6 +225,7 @@ def test_the_command_prints_and_writes_a_report(file, tmp_path, capsys):
         (('arms = ["kind", "unkind"]', 'models = ["idle"]'), "or two models"),
         (('arms = ["kind", "unkind"]', 'arms = ["kind"]\nlevel = 1\nthan = "taken"'), "a level"),
         (('metric = "return"', ""), "needs a metric and a test"),
+        (('seats = "{model}', 'seats = "{model}*100000000 {model}'), "at most 10,000 seats"),
         (("[defaults]", 'prepare = ["rm -r x"]\n[defaults]'), "prepare"),
     ],
 )
@@ -299,3 +331,58 @@ def test_a_level_is_the_script_that_its_fake_plays(tmp_path):
     found = Findings(suite, run.units, run.play())
     one, two = (found.values(suite.arm[0].id, who, "return") for who in run.models)
     assert one == two
+
+
+FOREIGN = """
+[suite]
+title = "A file of others"
+
+[[metric]]
+id = "return"
+measure = "return"
+
+[[arm]]
+id = "agents"
+world = "matrix"
+seats = "{model} agent:FOLDER/spy.py:decide"
+"""
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A suite that names an agent, which leaves a file behind when it is called up."""
+    (tmp_path / "spy.py").write_text(
+        f"open({str(tmp_path / 'called')!r}, 'w').close()\n"
+        "def decide(percept):\n    return 'defect'\n"
+    )
+    (tmp_path / "foreign.toml").write_text(FOREIGN.replace("FOLDER", str(tmp_path)))
+    return str(tmp_path / "foreign.toml")
+
+
+def test_a_plan_calls_no_agent_of_the_suite(foreign, tmp_path, capsys):
+    Evaluate(foreign, ("fake?level=random",), seeds=1, plan=True, out=tmp_path / "x").run()
+    assert "Language models:" in capsys.readouterr().out
+    assert not (tmp_path / "called").exists()
+
+
+def test_agents_of_a_suite_in_a_file_are_called_only_with_trust(foreign, tmp_path):
+    asked = {"model": ("script:cooperator",), "seeds": 1, "out": tmp_path / "x"}
+    with pytest.raises(BadArgument, match=r"agent:.*spy\.py:decide.*--trust"):
+        Evaluate(foreign, **asked).run()
+    assert not (tmp_path / "called").exists() and not (tmp_path / "x").exists()
+    Evaluate(foreign, **asked, trust=True).run()
+    assert (tmp_path / "called").exists()
+
+
+def test_films_of_arms_that_are_not_there_are_refused_before_anything_is_played(file, tmp_path):
+    with pytest.raises(UnknownName, match="arm named '2'"):
+        Evaluate(str(file), ("idle",), films=("2",), out=tmp_path / "x").run()
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_will_be_played_by_whom_is_said_first(tmp_path, capsys):
+    Evaluate("strangers", plan=True, out=tmp_path / "x").run()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1,092 episodes in 39 arms, 1,092 to play" in said
+    assert "Contestants: none (add --model); players of the suite: random" in said
+    assert "--only ARM, --seeds N" in said and "--plan" in said

@@ -154,7 +154,7 @@ def test_without_ortools_the_bounds_are_those_that_need_no_solver(monkeypatch):
     env = Cuisine(2, 3, 5)
     assert {*env.facet(Bounds).of(env.params(), 0)} == {"orders", "work"}
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(MissingExtra, match=r"sociarium\[oracle\]"):
+    with pytest.raises(MissingExtra, match=r"\[oracle\]"):
         schedule.solve(at(2, 5, "drawn")[2], precook=False, seconds=1.0)
 
 

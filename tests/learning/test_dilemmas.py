@@ -251,3 +251,13 @@ def test_a_verdict_is_told_in_plain_numbers_and_read_back():
     assert told["failure"].startswith("social") and told["impatience"] == "no"
     again = DilemmaVerdict.read(json.loads(json.dumps(told)))
     assert again.as_dict() == told
+
+
+def test_two_training_seeds_of_a_learner_are_values_and_tested_by_students_interval():
+    learner = Answer.of_seeds(Response(np.array([100.0, 104.0]), np.array([2.0, 2.0])))
+    assert str(learner.own) == "100, 104" and (learner.own.low, learner.own.high) == (100, 104)
+    sure = {"cooperator": answer(90.0, 10.0), "defector": answer(80.0, 2.0)}
+    found = DilemmaSetting(1, {0.9: learner}, random=answer(0.0), **sure).temptation()
+    half = 12.7062 * 2.0  # Student's 97.5% quantile with one degree of freedom, standard error 2
+    assert found.mean == 12 and found.low == pytest.approx(12 - half, rel=1e-4)
+    assert not found.above_zero

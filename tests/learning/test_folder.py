@@ -167,7 +167,7 @@ def test_what_has_no_place_in_a_manifest_is_named():
 
 def test_a_folder_with_a_run_is_not_overwritten(run):
     before = (run.path / "manifest.json").read_bytes()
-    with pytest.raises(BadArgument, match="give --resume to go on with it, or another folder"):
+    with pytest.raises(BadArgument, match="give another folder, or --resume to go on"):
         RunFolder(run.path, tensorboard=False).begin(Config(), [5])
     assert (run.path / "manifest.json").read_bytes() == before
     (run.path / "manifest.json").unlink()
@@ -343,7 +343,7 @@ def test_event_files_are_whole_while_the_run_goes_on(tmp_path):
 
 def test_event_files_are_missed_only_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(MissingExtra, match=r'pip install "sociarium\[learning\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "[^"]+\[learning\]"'):
         RunFolder(tmp_path, tensorboard=True)
     with pytest.raises(MissingExtra, match="tensorboardX is not installed"):
         folder.Tensorboard(tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.core.conformance import same
+from sociarium.conformance.contract import same
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument
 from sociarium.learning import checkpoints

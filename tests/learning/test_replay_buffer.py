@@ -165,5 +165,5 @@ def test_without_flashbax_the_extra_is_named(monkeypatch):
 
     monkeypatch.setattr(replay_buffer.importlib, "import_module", missing)
     store = ReplayBuffer(lanes=2, capacity=4, length=1, batch=4)
-    with pytest.raises(MissingExtra, match=r"sociarium\[learning\]"):
+    with pytest.raises(MissingExtra, match=r"\[learning\]"):
         store.begin(jax.tree.map(lambda x: x[0, 0], rows([[0]])))

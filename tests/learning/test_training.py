@@ -14,8 +14,8 @@ import jax
 import numpy as np
 import pytest
 
+from sociarium.conformance.contract import same
 from sociarium.core import disk
-from sociarium.core.conformance import same
 from sociarium.core.disk import FolderLock
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderInUse
 from sociarium.core.manifest import read_manifest
@@ -290,6 +290,7 @@ def test_there_is_nothing_to_go_on_with_where_nothing_began(tmp_path):
         ({"seeds": ()}, "seeds"),
         ({"seeds": (1, 1)}, "seeds"),
         ({"settings": {"lanes": 0}}, "lanes"),
+        ({"settings": {"lanes": 999999999999999}}, "at most 1,048,576 lanes"),
         ({"settings": {"num_minibatches": 3}}, "num_minibatches"),
         ({"others": "random*2"}, "no seat"),
         ({"preference": "svo:90 svo:90 svo:90"}, "one for each"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.core.conformance import same
+from sociarium.conformance.contract import same
 from sociarium.core.scene import through_eyes_of
 from sociarium.core.specs import OCCUPANTS, seat_codes
 from sociarium.envs.dilemmas.harvest import Harvest

@@ -1,13 +1,15 @@
 """Policies on disk: they come back as they were, and only where they fit."""
 
+import hashlib
 import json
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sociarium.core.conformance import same
+from sociarium.conformance.contract import same
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
 from sociarium.core.specs import PlaneSpec, ViewSpec
 from sociarium.networks import stored
@@ -82,6 +84,9 @@ def test_other_worlds_actions_and_views_are_refused(file):
 def test_it_may_play_elsewhere_what_looks_the_same(file):
     found, _ = stored.load(file, world("recall-v0"), elsewhere=True)
     assert same(found, stored.load(file, world())[0])
+    with pytest.raises(BadArgument, match="another world") as refused:
+        stored.load(file, world("recall-v0", actions=FEWER))
+    assert "?elsewhere=1" not in str(refused.value), "a hint that would lead to the next refusal"
     with pytest.raises(BadArgument, match="another actions"):
         stored.load(file, world("recall-v0", actions=FEWER), elsewhere=True)
 
@@ -131,6 +136,23 @@ def test_weights_of_another_version_of_the_networks_are_refused(file, version):
         stored.load(file, world())
 
 
+def test_one_flipped_bit_in_the_weights_is_refused(file):
+    tensors = file.with_suffix(".safetensors")
+    data = bytearray(tensors.read_bytes())
+    data[-1] ^= 1
+    tensors.write_bytes(data)
+    with pytest.raises(CannotRead, match=r"differs from the hash in .*\.json"):
+        stored.load(file, world())
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path):
+    config = NetworkConfig()
+    broken = jax.tree.map(lambda leaf: leaf.at[..., 0].set(jnp.nan), weights(config, world()))
+    stored.save(tmp_path / "seed-0", broken, config, world())
+    with pytest.raises(CannotRead, match="not finite, first in"):
+        stored.load(tmp_path / "seed-0", world())
+
+
 def test_where_nothing_can_be_written_that_is_said(tmp_path: Path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(CannotWrite, match="Cannot write"):
@@ -145,3 +167,13 @@ def test_saving_anew_replaces_the_old(file):
     found, page = stored.load(file, world())
     np.testing.assert_array_equal(found.policy.out.bias, changed.policy.out.bias)
     assert page["steps"] == 2000
+
+
+def test_the_stored_weights_of_the_docs_are_those_of_their_pages():
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    files = sorted(folder.rglob("weights/*.safetensors"))
+    assert files
+    for file in files:
+        page = json.loads(file.with_suffix(".json").read_text())
+        assert page["format"] == stored.FORMAT
+        assert page["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()

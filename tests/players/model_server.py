@@ -5,6 +5,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import socket
 import sys
@@ -50,10 +51,33 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, {"result": ["surprise"]})
         elif fault == "429":
             self.answer(429, {"error": {"message": "too many"}}, {"Retry-After": "0.2"})
+        elif fault == "429 for an hour":
+            self.answer(429, {"error": {"message": "too many"}}, {"Retry-After": "3600"})
         elif fault == "500":
             self.answer(500, {"error": {"message": "oops"}})
         elif fault == "404":
             self.answer(404, {"error": {"message": f"no model {body['model']}"}})
+        elif fault == "echo":
+            told = json.loads(first_choice(body)) | {"say": f"my key is {KEY}"}
+            self.answer(200, completion(json.dumps(told), reason=KEY) | {"model": f"/m/{KEY}"})
+        elif fault == "many keys":  # the last of 1,000 characters are a part of one
+            self.answer(400, {"error": {"a": "x" + self.key * 100}})
+        elif fault == "many keys in text":
+            text = "x" + json.dumps(self.key)[1:-1] * 5000
+            self.answer(200, completion(text, reason="x" + self.key * 3))
+        elif fault == "many keys in the name":
+            self.answer(200, completion("x") | {"model": "/" + self.key * 9})
+        elif fault == "endless":
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):
+                while True:
+                    server.sent += self.wfile.write(b" " * (1 << 16))
+        elif fault == "gzip":  # a megabyte of blanks in a kilobyte, though nobody asked for it
+            packed = gzip.compress(b" " * (1 << 20))
+            self.answer(200, headers={"Content-Encoding": "gzip"}, raw=packed)
+        elif fault.startswith("usage "):
+            self.answer(200, completion(first_choice(body)) | {"usage": json.loads(fault[6:])})
         elif fault == "bye":  # answers, and hangs up soon after
             self.answer(200, completion(first_choice(body)))
             self.close_connection = True
@@ -62,6 +86,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(401, {"error": {"message": f"bad key {given}: {KEY}"}}, {"X-Key": KEY})
         else:
             self.answer(200, completion(first_choice(body)))
+
+    @property
+    def key(self):
+        return self.headers["Authorization"].removeprefix("Bearer ")
 
     def answer(self, status, value=None, headers=(), raw=None):
         data = raw if raw is not None else json.dumps(value).encode()
@@ -83,6 +111,7 @@ def failing(*faults):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.faults, server.bodies, server.stalled = list(faults), [], threading.Event()
+    server.sent = 0  # bytes of an answer without end
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", server

@@ -196,7 +196,7 @@ def test_people_are_refused_where_many_episodes_are_played_at_once():
     with pytest.raises(BadArgument, match=says):
         sociarium.rollout(MEADOW, seats)
     with pytest.raises(BadArgument, match=says):
-        sociarium.evaluate(sociarium.make("coins"), "human random", episodes=2)
+        sociarium.measure(sociarium.make("coins"), "human random", episodes=2)
     with pytest.raises(BadArgument, match=says):
         roster.player(roster.chair("human"), MEADOW)
     with pytest.raises(BadArgument, match=says):

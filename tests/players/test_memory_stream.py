@@ -524,7 +524,7 @@ def test_wordllama_gives_what_the_package_gives():
 
 def test_wordllama_is_an_extra(monkeypatch):
     monkeypatch.setattr(util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"wordllama is not installed.*sociarium\[minds\]"):
+    with pytest.raises(MissingExtra, match=r"wordllama is not installed.*\[minds\]"):
         make_embedder("wordllama")
     with pytest.raises(UnknownName, match="There is no embedder named 'wordlama'"):
         make_embedder("wordlama")

@@ -12,7 +12,7 @@ import pytest
 from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder, Terms
 from sociarium.charters.society import Society
 from sociarium.charters.speech import Speech
-from sociarium.language.models import http_client
+from sociarium.language.models import http_client, limiter
 from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.network import NetworkForbidden, network_allowed
 from sociarium.language.models.openai_model import OpenAIModel
@@ -100,6 +100,18 @@ def test_a_fault_that_passes_is_counted_and_the_match_ends_as_without_it(
     assert_no_key(tmp_path, caplog)
 
 
+def test_a_server_that_asks_for_a_longer_wait_than_the_deadline_pauses_the_match(tmp_path):
+    run = tmp_path / "run"
+    with failing("", "429 for an hour") as (url, server):
+        match = played(run, config(url))
+        assert "wait 3600 s, longer than the deadline of 20 s" in match.paused
+        assert match.step == 1 and not match.failures and len(server.bodies) == 2
+        match = played(run, config(url), resume=True)  # the limiter of this process remembers
+        assert "longer than the deadline of 20 s" in match.paused and len(server.bodies) == 2
+        limiter._limiters.clear()
+        assert played(run, config(url), resume=True).ended and len(server.bodies) == 4
+
+
 def test_an_answer_that_is_cut_off_is_asked_for_again(tmp_path):
     with failing("cut_text") as (url, server):
         match = played(tmp_path / "run", config(url), steps=1)
@@ -122,6 +134,36 @@ def test_a_fault_that_does_not_pass_pauses_and_the_run_goes_on_later(fault, kind
     assert_no_key(tmp_path, caplog)
 
 
+def test_a_key_that_an_answer_repeats_is_written_nowhere(tmp_path, caplog):
+    with failing("echo", "echo") as (url, _):
+        match = played(tmp_path / "run", config(url))
+    assert match.ended and not match.failures
+    assert "my key is [key]" in (tmp_path / "run" / DECISIONS).read_text()
+    assert_no_key(tmp_path, caplog)
+
+
+@pytest.mark.parametrize("key", [KEY * 2, 'sk-a/"b\\c-0123456789'])
+def test_a_key_that_an_error_repeats_often_is_cut_nowhere_in_two(key, monkeypatch):
+    monkeypatch.setenv("FAR_KEY", key)
+    with failing("many keys", "many keys in text", "many keys in the name") as (url, _):
+        model = OpenAIModel(config(url).find("far"))
+
+        async def said():
+            found = []
+            for _ in range(3):
+                try:
+                    answer = await model.complete(ASKED)
+                    found += [answer.text, answer.model, answer.finish_reason]
+                except CallError as error:
+                    found.append(str(error))
+            await model.close()
+            return found
+
+        found = asyncio.run(said())
+    assert len(found) == 7 and "[key]" in found[0]
+    assert not [text for text in found if key[:4] in text or "0123456789" in text]
+
+
 def test_a_server_that_is_gone_pauses_the_match_after_ten_calls(tmp_path, caplog):
     with failing() as (url, _):
         pass
@@ -131,6 +173,27 @@ def test_a_server_that_is_gone_pauses_the_match_after_ten_calls(tmp_path, caplog
     assert_no_key(tmp_path, caplog)
     with failing() as (url, _):
         assert played(tmp_path / "run", config(url), resume=True).ended
+
+
+def asked_once(url):
+    async def once(model):
+        try:
+            return await model.complete(ASKED)
+        finally:
+            await model.close()
+
+    return asyncio.run(once(OpenAIModel(config(url, timeout=10).models["far"])))
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"), [("endless", "longer than 4194304 bytes"), ("gzip", "compressed")]
+)
+def test_an_answer_is_read_no_further_than_it_may_be_long(fault, said):
+    with failing(fault) as (url, server):
+        with pytest.raises(CallError, match=said) as wrong:
+            asked_once(url)
+    assert wrong.value.kind == "malformed"
+    assert server.sent < 4 * http_client.MOST_BODY
 
 
 def test_every_mode_asks_the_server_in_its_own_way(tmp_path):
@@ -177,6 +240,41 @@ def test_who_gives_up_before_its_turn_has_used_nothing(tmp_path):
     spent = sqlite3.connect(tmp_path / "run" / CALLS).execute("SELECT tokens FROM spending")
     first, second = sorted(tokens for (tokens,) in spent)
     assert first == 0 and second > 0
+
+
+def spent_tokens(folder):
+    spent = sqlite3.connect(folder / CALLS).execute("SELECT tokens FROM spending")
+    return [tokens for (tokens,) in spent]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "null",
+        "7",
+        '{"prompt_tokens": 0, "completion_tokens": 0}',
+        '{"prompt_tokens": -5000, "completion_tokens": -5000}',
+        '{"prompt_tokens": 1, "completion_tokens": 1e99}',
+        '{"prompt_tokens": true, "completion_tokens": "many", "prompt_tokens_details": [1]}',
+        f'{{"prompt_tokens": {10**30}, "completion_tokens": {2**50}}}',
+    ],
+)
+def test_a_usage_that_cannot_be_true_is_replaced_by_our_estimate(usage, tmp_path):
+    with failing(*[f"usage {usage}"] * 40) as (url, server):
+        match = played(tmp_path / "run", config(url), steps=40, budget="tokens=3000")
+    prompt = sum(len(one["content"]) for one in server.bodies[0]["messages"])
+    spent = spent_tokens(tmp_path / "run")
+    assert match.paused.startswith("the budget is used up") and len(server.bodies) < 12
+    assert all(prompt / 8 < tokens < prompt for tokens in spent)
+    assert match.usage["0"]["input_tokens"] + match.usage["0"]["output_tokens"] == sum(spent)
+
+
+@pytest.mark.parametrize("fault", ["wrong_schema", "drop", "500"])
+def test_a_failed_call_that_reached_the_model_counts_as_reserved(fault, tmp_path):
+    with failing(fault, "429") as (url, _):
+        match = played(tmp_path / "run", config(url), steps=1)
+    failed, refused, answered = spent_tokens(tmp_path / "run")
+    assert match.ended and failed > answered > refused == 0
 
 
 def test_a_server_that_is_busy_is_no_server_that_is_gone():

@@ -174,8 +174,7 @@ ALONE = """
 def test_things_and_players_are_offered_only_where_they_are_known():
     nothing, before = in_yard(ALONE)
     assert "eat" not in nothing and "collect" not in nothing and "follow" not in nothing
-    assert "zap" not in nothing and "apple" not in nothing["avoid"].things
-    assert not nothing["avoid"].players and nothing["avoid"].requires == (("thing",),)
+    assert "zap" not in nothing and "avoid" not in nothing
     beside = ALONE.replace(".............", "..A..........", 1).replace("^...", "^.v.", 1)
     near, after = in_yard(beside)
     assert {"eat", "follow", "zap"} <= set(near)
@@ -287,7 +286,7 @@ def test_in_a_kitchen_one_is_offered_what_hands_and_pots_allow():
 def test_what_all_see_is_not_explored_and_what_stands_still_not_avoided():
     scene = kitchen("overcooked")
     found = offered_in(scene, scene.reset(0))
-    assert "explore" not in found and found["avoid"] == ("floor", "counter")
+    assert "explore" not in found and found["avoid"] == ()
 
 
 def test_one_waits_for_a_tool_that_is_at_work_and_for_no_other():

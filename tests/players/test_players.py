@@ -7,7 +7,7 @@ import pytest
 
 import sociarium
 from sociarium.arena.rollout import rollout
-from sociarium.core.conformance import same
+from sociarium.conformance.contract import same
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.random import step_key
 from sociarium.players import roster
@@ -36,6 +36,9 @@ def test_seat_strings_that_mean_nothing_are_refused():
     coins = sociarium.make("coins")
     with pytest.raises(BadArgument, match="script:forager"):
         roster.parse("script:*")
+    for many in ("random*99999999999", f"random*{'9' * 5000}", "random*600000 idle*600000"):
+        with pytest.raises(BadArgument, match="at most 1,000,000 seats"):
+            roster.parse(many)
     with pytest.raises(UnknownName, match="random"):
         roster.parse("randon")
     with pytest.raises(UnknownName, match="forager"):

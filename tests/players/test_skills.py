@@ -199,15 +199,19 @@ def test_collect_takes_one_kind_and_walks_around_the_other():
     assert {(3, 1), (4, 2)} <= room().stage.coins(done.state).keys()
 
 
-def test_avoid_walks_away_from_a_player_and_from_things():
+def test_avoid_walks_away_from_a_player():
     state = drawn((4, ".....^......."), (3, "....#<......."))
     far = yard().follow(state, "avoid", player=0, steps=4, seat=1)
     (row, col), (r, c) = far.place(0), far.place(1)
     assert far.status == Status.SUCCESS and abs(row - r) + abs(col - c) == 5
     again = yard().follow(far.state, "avoid", player=0, steps=4, seat=1, memory=far.memory)
     assert again.deeds == []
-    walls = yard().follow(state, "avoid", thing="wall", steps=3, seat=1)
-    assert walls.status == Status.SUCCESS and len(walls.deeds) == 2
+
+
+def test_floor_and_walls_are_neither_avoided_nor_collected():
+    skill_set = SkillSet(sociarium.make("clean_up"))
+    things = skill_set.named("avoid").things(skill_set.setting)
+    assert things == ("river", "clean water", "waste", "orchard", "apple")
 
 
 def test_guard_stays_at_its_place_and_zaps_who_comes_near():
@@ -465,7 +469,8 @@ def test_a_world_nobody_has_heard_of_has_the_skills_for_any_world():
     skill_set = SkillSet(Meadow())
     names = [skill.name for skill in skill_set.skills]
     assert names == ["go_to", "collect", "avoid", "follow", "explore", "wait"]
-    assert skill_set.named("collect").things(skill_set.setting) == ("moss", "flower")
+    assert skill_set.named("collect").things(skill_set.setting) == ("flower",)
+    assert skill_set.named("avoid").things(skill_set.setting) == ("flower",)
     assert [skill.name for skill in SkillSet(Echo()).skills] == ["wait", "show"]
 
 

@@ -20,7 +20,6 @@ from sociarium.core.actions import DO_NOTHING, STAY, action_for_each
 from sociarium.core.environment import Environment, View, bare_transition, mask_illegal
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene
 from sociarium.core.specs import OCCUPANTS, EventSpec, PlaneSpec, ViewSpec
@@ -58,8 +57,8 @@ class Beacon(Environment[State, Params]):
         )
         self.view_spec = ViewSpec(planes, 1, 1, (0, 0), ())
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(8)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(8))
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0), self.drawn(key))

@@ -17,7 +17,6 @@ from sociarium.core.actions import DO_NOTHING, action_for_each
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec, ViewSpec
 
@@ -46,8 +45,8 @@ class Echo(Environment[State, Params]):
         plane = PlaneSpec("ground", COLOURS, "ground")
         self.view_spec = ViewSpec((plane,), 1, 1, (0, 0), (OwnSpec("colour", 0, 3),))
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(8), jnp.int32(0)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(8), jnp.int32(0))
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0), self.colours(key))

@@ -19,7 +19,6 @@ from sociarium.core.actions import DO_NOTHING, action_for_each
 from sociarium.core.environment import Environment, View, bare_transition, mask_illegal
 from sociarium.core.events import event
 from sociarium.core.facets import Hidden
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, OwnSpec, PlaneSpec, ViewSpec
 
@@ -50,8 +49,8 @@ class Levers(Environment[State, Params]):
     def draw(self, key, split):
         return {"paying": jax.random.randint(key, (), 0, len(LEVERS))}
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(0), jnp.int32(2)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(0), jnp.int32(2))
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0))

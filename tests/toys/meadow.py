@@ -16,7 +16,6 @@ from jaxtyping import Array, Float, Int
 from sociarium.core.environment import Environment, View, bare_transition, frame
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Board
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import movement, spawning, turning
@@ -63,8 +62,8 @@ class Meadow(Environment[State, Params]):
         board = Board((drawing.rows, drawing.cols), lambda state: (state.body, state.heading))
         self.facets = (board, Bench(players))
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.float32(1), jnp.int32(20)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.float32(1), jnp.int32(20))
 
     def reset(self, key, params: Params) -> State:
         k_place, k_heading = jax.random.split(key)

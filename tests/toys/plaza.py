@@ -20,7 +20,6 @@ from sociarium.core.actions import COMPASS, DO_NOTHING, ActionSpec
 from sociarium.core.environment import Environment, View, bare_transition, frame, mask_illegal
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Board
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec, ViewSpec, seat_codes
@@ -64,8 +63,8 @@ class Plaza(Environment[State, Params]):
         poses = lambda state: (state.body, jnp.zeros_like(state.body))  # noqa: E731
         self.facets = (Board(SHAPE, poses, window="fixed"), Bench(players + 2))
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.float32(0.3), jnp.int32(24)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.float32(0.3), jnp.int32(24))
 
     def reset(self, key, params: Params) -> State:
         body = jax.random.permutation(key, CELLS)[: self.players].astype(jnp.int32)

@@ -23,7 +23,6 @@ from sociarium.core.actions import DO_NOTHING, ActionSpec, action_for_each
 from sociarium.core.environment import Environment, View, bare_transition, mask_illegal
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Cooperation, Hidden, Places
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec
@@ -97,8 +96,8 @@ class Stall(Environment[State, Params]):
     def working(self, state: State):
         return jnp.array([0, 1, 0]) * state.busy
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(2), jnp.int32(24)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(2), jnp.int32(24))
 
     def reset(self, key, params: Params) -> State:
         none = jnp.int32(0)

@@ -16,7 +16,6 @@ from sociarium.core.actions import DO_NOTHING, ActionSpec
 from sociarium.core.environment import Environment, View, bare_transition
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, PlaneSpec, ViewSpec
 
@@ -43,8 +42,8 @@ class Taking(Environment[State, Params]):
             (PlaneSpec("ground", ("nothing", "floor"), "ground"),), 1, 1, (0, 0), ()
         )
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(8), jnp.float32(0)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(8), jnp.float32(0))
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0))

@@ -15,7 +15,6 @@ from sociarium.core.actions import DO_NOTHING, ActionSpec
 from sociarium.core.environment import Environment, View, bare_transition
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, PlaneSpec, ViewSpec
 
@@ -60,8 +59,8 @@ class Yard(Environment[State, Params]):
         ground = PlaneSpec("ground", ("nothing", "floor"), "ground")
         self.view_spec = ViewSpec((ground,), 1, 1, (0, 0), ())
 
-    def params(self, **changes: Any) -> Params:
-        return replace_parameters(Params(jnp.int32(50)), **changes)
+    def default_params(self) -> Params:
+        return Params(jnp.int32(50))
 
     def reset(self, key, params: Params) -> State:
         return State(jnp.int32(0), jnp.int32(0))

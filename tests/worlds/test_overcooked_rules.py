@@ -429,8 +429,8 @@ def test_orders_can_be_given_by_the_names_of_soups():
         ({"orders": [True]}, "for each of 9 soups"),
         ({"orders": []}, "for each of 9 soups"),
         ({"orders": [7] * 9}, "for each of 9 soups"),
-        ({"cook_time": 0}, "cook_time is 1 step or more; given 0"),
-        ({"cook_time": -3}, "cook_time is 1 step or more; given -3"),
+        ({"cook_time": 0}, "cook_time is at least 1; given 0"),
+        ({"cook_time": -3}, "cook_time is at least 1; given -3"),
         ({"cook_time": "long"}, "cook_time is a whole number; given 'long'"),
     ],
 )
@@ -448,5 +448,5 @@ def test_a_society_takes_orders_by_name_too():
     society = sociarium.make("overcooked+open")
     params = society.params(orders=["onion soup"], cook_time=7)
     assert params.world.orders.tolist() == [False] * 8 + [True] and params.world.cook_time == 7
-    with pytest.raises(BadArgument, match="cook_time is 1 step or more"):
+    with pytest.raises(BadArgument, match="cook_time is at least 1"):
         society.params(cook_time=0)

@@ -175,7 +175,7 @@ def test_a_cell_lit_by_a_beam_can_be_walked_onto(stage):
 def test_growth_waste_and_the_fouled_cell_are_drawn_independently():
     """One key drove the apple draw, the waste draw and the order of the cells."""
     state = CLEAN_UP.draw("wwwwww..~~...\nwwwwww..~~...", clock=60)
-    chances = {"growth": 0.5, "waste_chance": 0.5, "depletion": 100}
+    chances = {"growth": 0.5, "waste_chance": 0.5, "depletion": 1, "restoration": 1}
     batches = [CLEAN_UP.steps(state, seed=seed, **chances)[0] for seed in range(16)]
     after = jax.tree.map(lambda *leaves: np.concatenate([*leaves]), *batches)
     fouled, apple = after.waste.any(1), after.apple

@@ -141,6 +141,7 @@ def estimate_calls(
     sample: int = SAMPLE,
     params: Any = None,
     plays: Plays = "lot",
+    guests: Mapping[int, Any] | None = None,
     on_progress: OnProgress = silent,
 ) -> CallEstimate:
     """Plays at most `sample` steps with models that only count, and extends them to the match.
@@ -169,7 +170,7 @@ def estimate_calls(
         tried = dataclasses.replace(tried, steps=whole, ends=(*terms.ends, f"rounds:{few}"))
     tried = dataclasses.replace(tried, calls="live", budget="")
     with use_runtime(ModelRuntime(models, given=counting)):
-        match = tried.match(env, seats, seed, on_progress, params=params)
+        match = tried.match(env, seats, seed, on_progress, params=params, guests=guests)
     match.run()
     usage: dict[str, float] = {}
     for used in match.usage.values():

@@ -1,10 +1,12 @@
 """When a match is over, besides when its world says so: conditions that can be combined."""
 
 import importlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.errors import BadArgument, UnknownName, printable
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,27 @@ def _exhausted(gauge: str) -> End:
     return lambda now: "" if now.gauges[gauge] > 0 else f"resource_exhausted {gauge}"
 
 
+def _custom(text: str, called: Callable[[MatchMoment], Any]) -> End:
+    def why(now: MatchMoment) -> str:
+        try:
+            reason = called(now)
+        except Exception as error:
+            raise BadArgument(f"the end {text} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(reason, str | None):
+            raise BadArgument(
+                f"the end {text} returns in words why the match is over, else nothing; "
+                f"it returned {printable(repr(reason))}"
+            )
+        return reason or ""
+
+    return why
+
+
+def calls_code(text: str) -> bool:
+    """Whether an end is a function that somebody wrote."""
+    return text.startswith("custom:")
+
+
 def end(text: str, gauges: Sequence[str]) -> End:
     """From words, as in `rounds:100` or `all_out`.
 
@@ -53,13 +76,18 @@ def end(text: str, gauges: Sequence[str]) -> End:
     if name == "custom":
         module, _, function = rest.partition(":")
         try:
-            return getattr(importlib.import_module(module), function)
+            called = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError, ValueError) as error:
             raise BadArgument(f"{text} is no function of a moment ({error})") from error
+        if not callable(called):
+            raise BadArgument(f"{text} is no function of a moment, but {printable(repr(called))}")
+        return _custom(text, called)
     if name not in _FIELDS:
         raise UnknownName("end", name, (*_FIELDS, "all_out", "resource_exhausted", "custom"))
     try:
         most = float(rest)
     except ValueError:
-        raise BadArgument(f"{name} needs a number, as in {name}:100; given {text!r}") from None
+        most = math.nan
+    if not 0 < most < math.inf:
+        raise BadArgument(f"{name} needs a number above 0, as in {name}:100; given {text!r}")
     return _counted(name, most)

@@ -40,12 +40,14 @@ from sociarium.arena.seating import (
     name_of,
     player_names,
     same_kind,
+    world_for,
 )
 from sociarium.arena.stepping import StepRecord
 from sociarium.arena.tick import Tick
 from sociarium.core import record as records
 from sociarium.core.actions import STAY, action_names, find_action
 from sociarium.core.decision import Decision
+from sociarium.core.disk import FolderLock
 from sociarium.core.environment import Environment
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
@@ -56,7 +58,7 @@ from sociarium.core.menu import refusal
 from sociarium.core.patches import TO_ALL, Message, NewPlayer, Patch
 from sociarium.core.percept import Choice, Percept
 from sociarium.core.percept_builder import Disclosure, PerceptBuilder, Privileged, default_names
-from sociarium.core.record import MARKED, Asked, Record, SkillTask
+from sociarium.core.record import MARKED, MOST_EPISODES, Asked, Record, SkillTask
 from sociarium.players.planning.offers import MapReader, SkillOffers
 from sociarium.players.planning.skill import Status
 from sociarium.players.roster import Seat
@@ -78,7 +80,7 @@ class EpisodePlay:
 
     def __init__(
         self,
-        env: Environment[Any, Any],
+        env: Environment[Any, Any] | str,
         seats: Seats,
         *,
         guests: Mapping[int, Any] | None = None,
@@ -108,10 +110,14 @@ class EpisodePlay:
         `knowledge` how much of hidden recipes, `hidden` which hidden numbers are revealed.
         `memories` are those that pure players bring along.
         """
+        env = world_for(env, seats)
         if steps is not None and steps < 1:
             raise BadArgument(f"steps is 1 or more; given {steps}")
         if snapshot_every < 1:
             raise BadArgument(f"snapshot_every is 1 or more steps; given {snapshot_every}")
+        for name, given in (("lane", lane), ("number", number)):
+            if not 0 <= given <= MOST_EPISODES:
+                raise BadArgument(f"{name} is 0 to {MOST_EPISODES:,}; given {given}")
         chairs = chairs_for(env, seats)
         self.env, self.clock, self.ends = env, clock or Clock(), tuple(ends)
         self.params = env.params() if params is None else params
@@ -156,7 +162,9 @@ class EpisodePlay:
         self._chunk_start, self._chunk_done = self.now, 0
         self._warned: set[tuple[int, str]] = set()
         self.recorder = recorder or Recorder()
-        self._page = self._first_page(guests or {}, chairs)
+        # A recorder locks the folder that it writes into.
+        self._lock = FolderLock(folder) if folder is not None and recorder is None else None
+        self.first_page = self._first_page(guests or {}, chairs)
 
     @property
     def _skilled(self) -> bool:
@@ -189,6 +197,7 @@ class EpisodePlay:
         page = {
             "sociarium": importlib.metadata.version("sociarium"),
             "env": records.told_as(self.env.id or type(self.env).__name__),
+            "files": records.file_hashes(self.env.id),
             "players": self.env.players,
             "seats": tuple(map(plain, seated)),
             "seed": seed,
@@ -211,8 +220,8 @@ class EpisodePlay:
     def begin_record(self) -> None:
         """Writes the header, unless the recorder has one."""
         if not self.recorder.begun:
-            start = dict(self._page.marks)[0]
-            self.recorder.append(header_of(self._page, len(self.env.actions), start))
+            start = dict(self.first_page.marks)[0]
+            self.recorder.append(header_of(self.first_page, len(self.env.actions), start))
 
     # Pure players only.
 
@@ -543,10 +552,10 @@ class EpisodePlay:
                 self.remember(mind)
         if self.step % self.snapshot_every == 0:
             self.recorder.remember(self.step, self.memories())
-        self.recorder.append(frame.payload())
         if self.decisions or self.timing:
             self.recorder.note(self.decisions, self.timing)
             self.decisions, self.timing = [], []
+        self.recorder.append(frame.payload())  # from here on the step counts
 
     def remember(self, mind: SeatedHost) -> None:
         """Takes a snapshot of a mind; that it cannot say what it remembers is a failure."""
@@ -609,13 +618,13 @@ class EpisodePlay:
 
     def memories(self) -> dict[str, Any]:
         """What host players remembered when they were last asked, by their seats."""
-        return {mind.key: mind.memory for mind in self.minds if mind.memory is not None}
+        return {mind.key: mind.memory for mind in self.minds}
 
     def restore(self, memories: Mapping[str, Any], seconds: float = 0.0) -> None:
         """Gives host players what they remembered, by their seats."""
         self.spent = seconds
         for mind in self.minds:
-            if mind.key in memories:
+            if memories.get(mind.key) is not None:
                 if memories[mind.key] == FORGOTTEN:
                     raise CannotRead(
                         f"the agent in seat {mind.key} could not say what it remembered"

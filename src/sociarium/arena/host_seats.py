@@ -19,18 +19,17 @@ from sociarium.arena.seating import Chair
 from sociarium.core.actions import STAY
 from sociarium.core.decision import BadAnswer, Reply, as_reply
 from sociarium.core.environment import Environment, View
-from sociarium.core.errors import BadArgument, MatchAborted
+from sociarium.core.errors import BadArgument, CannotWrite, MatchAborted
 from sociarium.core.events import Row
 from sociarium.core.percept import Heard, Percept
 from sociarium.players.lifting import is_host_player, lift
-from sociarium.players.protocol import Absent, HostPlayer
+from sociarium.players.protocol import Absent, HostPlayer, late_message
 from sociarium.players.roster import Seat, kinds
 
-DEADLINE = 30.0  # seconds
+DEADLINE = 60.0  # seconds
 FALLBACKS = ("stay", "random", "again")
 MOST_SEATS_TOLD = 64  # of one mind, by number
 MOST_MEMORY = 1 << 20  # bytes of a snapshot
-LATE = "no answer before the deadline"
 MINDS = "minds"  # the folder of what host players write down
 FORGOTTEN = {"forgotten": True}  # in place of what a player could not say
 
@@ -43,6 +42,7 @@ class Question:
     groups: tuple[tuple[int, ...], ...]  # for whom each answer counts, the one asked first
     step: int
     since: float
+    deadline: float
     task: asyncio.Task[Reply]
 
     @property
@@ -103,7 +103,9 @@ class SeatedHost:
     ) -> None:
         """Begins to think about these percepts, each of which stands for a group of seats."""
         answer = asyncio.ensure_future(_asked(self.player, percepts, self.deadline))
-        self.question = Question(tuple(percepts), tuple(groups), step, time.monotonic(), answer)
+        self.question = Question(
+            tuple(percepts), tuple(groups), step, time.monotonic(), self.deadline, answer
+        )
 
     def poll(self, percepts: Sequence[Percept]) -> Any:
         """The newest input of a polled player, or None."""
@@ -123,6 +125,8 @@ class SeatedHost:
             if len(text) > MOST_MEMORY:
                 raise ValueError(f"a snapshot has at most {MOST_MEMORY} bytes; given {len(text)}")
             self.memory = json.loads(text)
+        except CannotWrite:
+            raise
         except Exception:
             self.memory = FORGOTTEN
             return False
@@ -254,7 +258,7 @@ async def _asked(player: HostPlayer, percepts: Sequence[Percept], deadline: floa
     except SystemExit as error:
         raise RuntimeError("the player wanted to end the program") from error
     if clock() > late:
-        raise TimeoutError(LATE)
+        raise TimeoutError(late_message(deadline))
     return as_reply(answer, [percept.seat for percept in percepts])
 
 
@@ -263,23 +267,30 @@ def outcome(question: Question) -> tuple[str, str, Reply | None]:
     task = question.task
     if not task.done():
         _give_up(task)
-        return "late", LATE, None
+        return "late", late_message(question.deadline), None
     if task.cancelled():
         return "error", "the player gave up", None
     error = task.exception()
-    if isinstance(error, MatchAborted):
+    if isinstance(error, MatchAborted | CannotWrite):
         raise error
     if isinstance(error, BadAnswer):
         return "malformed", str(error), None
     if isinstance(error, TimeoutError):
-        return "late", str(error) or LATE, None
+        return "late", str(error) or late_message(question.deadline), None
     if error is not None:
         return "error", f"{type(error).__name__}: {error}", None
     return "", "", task.result()
 
 
 def _give_up(task: asyncio.Task[Any]) -> None:
-    """Waits for a task no longer, and is not bothered by what it ends with."""
-    if not task.done():
+    """Cancels a task; asyncio warns of no exception that it ends with, or ended with already."""
+    if task.done():
+        _retrieve_exception(task)
+    else:
         task.cancel()
-        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        task.add_done_callback(_retrieve_exception)
+
+
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from sociarium import catalogue
 from sociarium.core.environment import Environment, Transition, View
 from sociarium.core.random import EPISODE_STEPS
 from sociarium.mechanics.layout import merged
@@ -48,8 +49,8 @@ class Lanes:
     elsewhere.
     """
 
-    def __init__(self, env: Environment[Any, Any], n: int) -> None:
-        self.env = env
+    def __init__(self, env: Environment[Any, Any] | str, n: int) -> None:
+        self.env = catalogue.environment(env)
         self.n = n
 
     def start(

@@ -34,14 +34,14 @@ class Match:
 
     def __init__(
         self,
-        env: Environment[Any, Any],
+        env: Environment[Any, Any] | str,
         seats: Seats,
         *,
         on_progress: OnProgress = silent,
         **terms: Any,
     ) -> None:
         self.session = Session(env, seats, **terms)
-        self.env, self.on_progress = env, on_progress
+        self.env, self.on_progress = self.session.env, on_progress
 
     def run(self) -> Record:
         """Plays to the end, and waits for nobody who is still thinking then.

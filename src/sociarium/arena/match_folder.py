@@ -34,7 +34,7 @@ from sociarium.core.frames import FrameFile
 from sociarium.core.manifest import MANIFEST, begun, plain, read_manifest, timestamp
 from sociarium.core.patches import NewPlayer
 from sociarium.core.percept_builder import Disclosure, Privileged
-from sociarium.core.record import Record, files_beside, found_in
+from sociarium.core.record import Asked, Record, files_beside, found_in
 from sociarium.language.models.budget import AtCap
 from sociarium.language.models.runtime import current_runtime, use_runtime
 from sociarium.players import roster
@@ -118,6 +118,7 @@ class MatchFolder(Recorder):
         self.path = path
         self._log, self._memories = FrameFile(path / LOG), FrameFile(path / MEMORY)
         self._last: dict[str, Any] = {}  # memories that were written down last
+        self._remembered = 0  # the step of the last frame of memories
         self._claimed = self._begun = False
         self._lock = disk.FolderLock(path)
 
@@ -145,13 +146,13 @@ class MatchFolder(Recorder):
 
     def claim(self) -> None:
         """The folder is this match's from now on; what an earlier try left behind is removed."""
-        if (self.path / MANIFEST).exists():
-            raise BadArgument(
-                f"{self.path} already holds a match; give another folder, or --resume to go on"
-            )
-        if self._claimed:
-            return
         try:
+            if (self.path / MANIFEST).exists():
+                raise BadArgument(
+                    f"{self.path} already holds a match; give another folder, or --resume to go on"
+                )
+            if self._claimed:
+                return
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.take()
             for name in (LOG, MEMORY, DECISIONS, TIMING, EPISODE):
@@ -167,22 +168,19 @@ class MatchFolder(Recorder):
         self._log.append([payload])
 
     def remember(self, step: int, memories: Mapping[str, Any]) -> None:
-        """What has changed in what minds remember."""
-        changed = {key: memory for key, memory in memories.items() if self._changed(key, memory)}
-        if changed:
+        """What has changed in what minds remember; a frame also where nothing has."""
+        changed = {k: memory for k, memory in memories.items() if self._last.get(k) != memory}
+        if changed or (memories and step > self._remembered):
             self._memories.append([json.dumps({"step": step, "minds": changed}).encode()])
             self._last |= changed
-
-    def _changed(self, key: str, memory: Any) -> bool:
-        return key not in self._last or self._last[key] != memory
+            self._remembered = step
 
     def note(
         self, decisions: Sequence[Mapping[str, Any]], timing: Sequence[Mapping[str, Any]]
     ) -> None:
         """Answers; how long they took is noted elsewhere, since that is never the same."""
         for name, rows in ((DECISIONS, decisions), (TIMING, timing)):
-            lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-            disk.append(self.path / name, lines, sync=False)
+            disk.append(self.path / name, _lines(rows), sync=False)
 
     @property
     def begun(self) -> bool:
@@ -262,18 +260,29 @@ class MatchFolder(Recorder):
             for mind in match.session.minds:
                 if mind.seats == asked:
                     mind.usage.update(used)
-        for name in (DECISIONS, TIMING):
-            self._forget(name, len(kept))
+        self._restore_rows(kept, [action.name for action in match.env.actions])
         frames = self._memories.frames()
         self._memories.replace([f for f in frames if json.loads(f)["step"] <= len(kept)])
         return match
 
     def _used(self) -> Iterator[tuple[tuple[int, ...], Mapping[str, float]]]:
         """What host players used before, answer by answer."""
-        file = self.path / TIMING
-        for line in file.read_bytes().splitlines() if file.exists() else ():
-            row = json.loads(line)
+        for row in self._rows(TIMING):
             yield tuple(row.get("seats", ())), row.get("usage", {})
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a file; a damaged line is left out, and named in a warning."""
+        file, rows = self.path / name, []
+        lines = file.read_bytes().splitlines() if file.exists() else []
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                if not isinstance(row["landed"], int):
+                    raise ValueError
+                rows.append(row)
+            except (ValueError, TypeError, KeyError):
+                log.warning("%s: line %d is damaged and left out", file, number)
+        return rows
 
     def forked(
         self,
@@ -362,7 +371,7 @@ class MatchFolder(Recorder):
     def _trusts(self, called: Mapping[int, Seat], terms: Terms, trusted: bool) -> None:
         """Refuses to call what a folder of others may name."""
         names = [str(who) for who in called.values() if kinds()[who.kind].needs_trust]
-        names += [end for end in terms.ends if end.startswith("custom:")]
+        names += list(filter(ends.calls_code, terms.ends))
         if names and not trusted:
             raise BadArgument(
                 f"this match calls {', '.join(names)}; if you know where the folder comes from, "
@@ -373,38 +382,70 @@ class MatchFolder(Recorder):
         return float(read_manifest(self.path).get("seconds", 0.0))
 
     def _memories_at(self, session: Session, exactly: bool) -> dict[str, Any]:
-        """What minds remembered before this step; unless `exactly`, what is known of it.
+        """What minds remembered before this step; unless `exactly`, the last that is known.
 
-        After a kill, what is known may be older than the record if not every step was snapshot.
+        This is older than the record after a kill if not every step was snapshot, or if the file
+        lost its end.
         """
         step, every, found, last = session.step, self.terms.snapshot_every, {}, 0
         try:
-            frames = list(map(json.loads, self._memories.frames()))
-            for frame in frames:
+            for frame in map(json.loads, self._memories.frames()):
                 if frame["step"] <= step:
                     found |= frame["minds"]
                     last = frame["step"]
         except (ValueError, TypeError, KeyError) as error:
             raise CannotRead(f"{self._memories.path} is damaged ({error})") from error
-        if step % every == 0 or last == step or not frames:
+        if last == step or all(isinstance(mind.player, Absent) for mind in session.minds):
             return found
-        if exactly:
-            raise CannotRead(
-                f"what the agents remembered is known at every {every} steps, not at {step}; "
-                "choose such a step, or give their seats to others"
+        if not exactly:
+            log.warning(
+                "%s: agents remember what they knew at step %d of %d", self.path, last, step
             )
-        log.warning("%s: agents remember what they knew at step %d of %d", self.path, last, step)
-        return found
+            return found
+        if step % every:
+            why = f"what the agents remembered is known at every {every} steps, not at {step}"
+        else:
+            why = f"{self._memories.path} lacks what the agents remembered after step {last}"
+        raise CannotRead(f"{why}; choose a step where it is known, or give their seats to others")
 
-    def _forget(self, name: str, step: int) -> None:
-        """Rows about steps that are played again."""
-        file = self.path / name
-        if file.exists():
-            rows = file.read_bytes().splitlines(True)
-            disk.replace(file, b"".join(r for r in rows if json.loads(r)["landed"] < step))
+    def _restore_rows(self, kept: Record, actions: Sequence[str]) -> None:
+        """Answers and times up to the end of a record; a lost answer is told as the record has it.
+
+        Rows about steps that are played again are removed.
+        """
+        noted = {_asked_of(row): row for row in self._rows(DECISIONS)}
+        decisions = [
+            noted.get(_asked_of(one.model_dump())) or _told_by_record(one, kept, actions)
+            for one in kept.page.asked
+        ]
+        timing = [row for row in self._rows(TIMING) if row["landed"] < len(kept)]
+        for name, rows in ((DECISIONS, decisions), (TIMING, timing)):
+            if rows or (self.path / name).exists():
+                disk.replace(self.path / name, _lines(rows))
 
     def _write(self, manifest: Mapping[str, Any]) -> None:
         disk.replace(self.path / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def _asked_of(row: Mapping[str, Any]) -> str:
+    return str([row.get(name) for name in Asked.model_fields])
+
+
+def _told_by_record(one: Asked, kept: Record, actions: Sequence[str]) -> dict[str, Any]:
+    """An answer whose row was lost: the action of its step, without what was thought."""
+    action = actions[int(kept.actions[one.landed, one.seat])]
+    return {
+        "seat": one.seat,
+        "asked": one.asked,
+        "landed": one.landed,
+        "decision": None if one.failure else {"action": action},
+        "failure": one.failure,
+        "why": "restored from the record",
+    }
 
 
 def read_record(folder: Path) -> Record:
@@ -416,7 +457,7 @@ def read_record(folder: Path) -> Record:
     told = record_of(payloads)
     if episode.exists():
         kept = record.load(episode)
-        if len(kept) == len(told):
+        if len(kept) >= len(told):
             return kept
     return told
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sociarium.arena.episode_play import EpisodePlay
 from sociarium.arena.rollout import rollout
-from sociarium.arena.seating import Seats
+from sociarium.arena.seating import Seats, world_for
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.percept import Percept
@@ -20,7 +20,7 @@ class Onlooker(Absent):
 
 
 def percept_at(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     seats: Seats,
     seat: int,
     step: int,
@@ -35,7 +35,7 @@ def percept_at(
 
 
 def percepts_along(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     seats: Seats,
     asked: Sequence[int],
     steps: Sequence[int],
@@ -50,6 +50,7 @@ def percepts_along(
     in these seats do. With `skilled` they have a map of what they saw, and skills; `terms` are
     those of a session.
     """
+    env = world_for(env, seats)
     for seat in asked:
         if not 0 <= seat < env.players:
             raise BadArgument(f"seats are 0 to {env.players - 1}; given {seat}")

@@ -24,7 +24,8 @@ def play_many(
     While some wait for their players, others go on. Matches of one world and of players of one
     structure share their programs, and those whose steps are due at once play them as one batch.
     An iterator is asked for the next match when one has ended, so that few are in memory. Ctrl-C
-    stops all of them after the step that each is playing; those can be taken up again.
+    stops all of them after the step that each is playing and raises `KeyboardInterrupt`; those that
+    have a folder can be taken up again. A match that a player paused is given back with `paused`.
     `on_progress` is told matches that are over, and how many there are as far as that is known;
     without it there is a bar.
     """
@@ -32,7 +33,11 @@ def play_many(
         playing = ManyMatches(matches, limit, told)
         keep_loaded()
         with asked_to_stop(lambda number: playing.stop()):
-            return run_apart(playing.play)
+            played = run_apart(playing.play)
+        over = sum(bool(match.ended) for match in played)
+        if playing.cut_short:
+            raise KeyboardInterrupt(f"stopped: {over} of {playing.known} matches are over")
+        return played
 
 
 class ManyMatches:
@@ -48,6 +53,17 @@ class ManyMatches:
         self._playing: dict[int, Match] = {}
         self._played: dict[int, Match] = {}
         self._over, self._stopping = 0, False
+
+    @property
+    def known(self) -> int:
+        """How many matches there are, as far as that is known."""
+        return max(self._known, len(self._played))
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a stop left matches that are not over."""
+        left = [one for one in self._played.values() if not (one.ended or one.paused)]
+        return self._stopping and bool(left or self.known > len(self._played))
 
     def stop(self) -> None:
         """All end after the step that each is playing, and no other is begun."""
@@ -80,4 +96,4 @@ class ManyMatches:
             finally:
                 del self._playing[number]
             self._over += 1
-            self._on_progress(self._over, max(self._known, len(self._played)))
+            self._on_progress(self._over, self.known)

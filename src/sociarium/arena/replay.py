@@ -20,6 +20,7 @@ from sociarium.arena.verification import Verdict, Verification
 from sociarium.charters.revealing import reveal
 from sociarium.charters.society import Society
 from sociarium.core import random, record
+from sociarium.core.code import code_in
 from sociarium.core.compiling import jit_soon
 from sociarium.core.environment import Environment, compiled
 from sociarium.core.errors import CannotRead, SociariumError
@@ -27,7 +28,7 @@ from sociarium.core.events import EventTable
 from sociarium.core.facets import ground_plan
 from sociarium.core.patches import NewPlayer
 from sociarium.core.random import step_key
-from sociarium.core.record import Record, files_beside, found_in, plain_name
+from sociarium.core.record import Record, file_hashes, files_beside, found_in, plain_name
 from sociarium.views.progress import OnProgress, silent
 
 AT_ONCE = 50  # steps
@@ -45,20 +46,26 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
     """
     page = kept.page
     name = found_in(page.env, folder)
+    code = code_in(name)
     large = page.players > MOST_PLAYERS or page.steps > MOST_STEPS
     env = None
     try:
-        if trusted or (not large and all(_small(*one) for one in _asked(page.env, folder))):
+        if trusted or (
+            not large and not code and all(_small(*one) for one in _asked(page.env, folder))
+        ):
+            for file, digest in file_hashes(name).items():
+                if page.files.get(file, digest) != digest:
+                    raise CannotRead(f"{folder / file} was changed after the episode was recorded")
             env = catalogue.make(name, players=page.players)
             env = reveal(env) if page.revealed else env
             env.params()
     except (SociariumError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise CannotRead(f"the episode's world cannot be made: {error}") from error
     if env is None:
+        asked = f"{plain_name(page.env)}, {page.players} players, {page.steps} steps"
         raise CannotRead(
-            f"the episode asks for a large world, a long time or a file ({plain_name(page.env)}, "
-            f"{page.players} players, {page.steps} steps); if you know where it comes from, say "
-            "--trust"
+            f"the episode asks for a large world, a long time, a file or code ({asked}); if you "
+            "know where it comes from, say --trust"
         )
     cells = ground_plan(env).cells
     if not trusted and cells > MOST_CELLS:
@@ -73,10 +80,17 @@ def world_of(kept: Record, folder: Path, trusted: bool = False) -> Environment[A
 
 
 def _asked(world: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Every argument that a world's name and the charter beside its episode ask for."""
-    for argument in re.split(r"[?&+]", world)[1:]:
-        name, _, value = argument.partition("=")
-        yield name, unquote_plus(value)
+    """Every argument that a world's name and the charter beside its episode ask for.
+
+    Parameters of the world do not count: they fix no shape.
+    """
+    for number, part in enumerate(world.split("+")):
+        place, _, query = part.partition("?")
+        sizes = place not in files_beside(world) and not number and catalogue.arguments_known(place)
+        for argument in filter(None, query.split("&")):
+            name, _, value = argument.partition("=")
+            if not sizes or name in sizes or name == catalogue.PARAMS:
+                yield name, unquote_plus(value)
     for file in files_beside(world):
         if file.startswith("charter"):
             for article in catalogue.read_charter(folder / file):

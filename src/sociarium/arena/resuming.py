@@ -16,13 +16,16 @@ from sociarium.core.record import Record
 from sociarium.players.protocol import Absent
 
 
-def retrace(play: EpisodePlay, kept: Record, leaving: Collection[int] = ()) -> None:
+def retrace(
+    play: EpisodePlay, kept: Record, leaving: Collection[int] = (), by_terms: bool = False
+) -> None:
     """Plays a record again in a session that has not begun, to go on from its end.
 
     Pure players think again what they thought, so that they remember what they did; should one
     decide otherwise, or the state come out differently, the record is refused. Host players do what
     is recorded; those of the past, and those `leaving` now, are not even called up. Nothing is
-    written down again.
+    written down again. With `by_terms` the match must also ask whom its clock asks, and end where
+    its own terms end it.
     """
     page, marks, past = kept.page, dict(kept.page.marks), Past(kept.page)
     recorder, play.recorder = play.recorder, Recorder()
@@ -36,23 +39,34 @@ def retrace(play: EpisodePlay, kept: Record, leaving: Collection[int] = ()) -> N
             play.reseat(change.seat, change.player, keep_memory=change.keeps_memory, who=who)
         if now == page.steps:
             break
-        step = _retrace_pure if play.all_pure else _retrace_step
-        tick = step(play, past, kept)
+        if by_terms and play.ended:
+            raise CannotRead(f"the match is over at step {now} ({play.ended}), and goes on there")
+        tick = _retrace_pure(play) if play.all_pure else _retrace_step(play, past, kept, by_terms)
         if not np.array_equal(tick.actions, kept.actions[now]):
             raise CannotRead(f"the players decide otherwise than recorded at step {now}")
+    if by_terms and play.ended != page.ended:
+        raise CannotRead(
+            f"the record stops at step {page.steps} ({page.ended or 'unfinished'}); by its terms "
+            f"the match is {f'over ({play.ended})' if play.ended else 'not over'} there"
+        )
     play.ended, play.recorder = page.ended, recorder
     if not recorder.begun:
         for payload in payloads_of(kept, len(play.env.actions)):
             recorder.append(payload)
 
 
-def _retrace_pure(play: EpisodePlay, past: Past, kept: Record) -> Tick:
+def _retrace_pure(play: EpisodePlay) -> Tick:
     return play.advance_pure()
 
 
-def _retrace_step(play: EpisodePlay, past: Past, kept: Record) -> Tick:
+def _retrace_step(play: EpisodePlay, past: Past, kept: Record, by_terms: bool) -> Tick:
     """A step in which host players are asked, answer, write and do what is recorded."""
-    play.clock.asks(*play.free())
+    asked = play.clock.asks(*play.free())
+    if by_terms and play.clock.waits and sorted(asked) != sorted(past.asked(play.step)):
+        raise CannotRead(
+            f"the players in seats {sorted(asked)} are asked at step {play.step}; the record has "
+            f"{sorted(past.asked(play.step))}"
+        )
     for seat in past.asked(play.step):
         one = _host(play, seat)
         one.events, one.messages = [], []

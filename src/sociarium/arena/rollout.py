@@ -10,7 +10,7 @@ import numpy as np
 
 from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.seat_policies import Seating
-from sociarium.arena.seating import Seats, chairs_for, lineup
+from sociarium.arena.seating import Seats, chairs_for, lineup, world_for
 from sociarium.arena.stepping import Moment, Stepper, StepRecord
 from sociarium.core import random
 from sociarium.core.compiling import jit_soon
@@ -22,7 +22,7 @@ from sociarium.core.random import step_key
 
 
 def rollout(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     seats: Seats = "random",
     *,
     seed: int = 0,
@@ -37,14 +37,15 @@ def rollout(
     >>> episode = rollout(env, [my_policy, script("cooperator", env), "script:defector"])
     >>> episode.raw_returns, episode.film()
 
-    `seats` is a seat string, or a list of players and seat strings; one alone fills all seats. Play
-    stops after `steps` or where the episode ends. A second rollout of the same length with players
-    of the same structure compiles nothing. It is the episode that lane `lane` of `Lanes` plays as
-    its `number`-th under the same seed. `episode.states` has the state before each step and after
-    the last.
+    `env` is an environment or its name. `seats` is a seat string, or a list of players and seat
+    strings; one alone fills all seats. Play stops after `steps` or where the episode ends. A second
+    rollout of the same length with players of the same structure compiles nothing. It is the
+    episode that lane `lane` of `Lanes` plays as its `number`-th under the same seed.
+    `episode.states` has the state before each step and after the last.
     """
     if steps is not None and steps < 1:
         raise BadArgument(f"steps is 1 or more; given {steps}")
+    env = world_for(env, seats)
     who = lineup(env, chairs_for(env, seats))
     policies, seating = who.seated()
     params = env.params() if params is None else params

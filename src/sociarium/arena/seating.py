@@ -45,12 +45,14 @@ def demonstration(cast: str, players: int) -> str:
     return " ".join(chairs[seat % len(chairs)] for seat in range(players))
 
 
-def seated(world: str, seats: str, players: int | None) -> tuple[Environment[Any, Any], str]:
-    """A world of the catalogue with room for these seats, or with its demonstration if none."""
-    chairs = len(roster.parse(seats))
-    wanted = chairs if players is None and chairs > 1 else players
-    env = catalogue.make(world, players=wanted)
-    return env, seats or demonstration(catalogue.find(world).cast, env.players)
+def world_for(
+    env: Environment[Any, Any] | str, seats: Seats, players: int | None = None
+) -> Environment[Any, Any]:
+    """The environment, or the one of this name with a player for each of several seats."""
+    if not isinstance(env, str):
+        return env
+    chairs = len(chairs_of(seats))
+    return catalogue.make(env, players=chairs if players is None and chairs > 1 else players)
 
 
 @dataclass(frozen=True)

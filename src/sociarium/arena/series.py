@@ -6,7 +6,7 @@ asked. Each trial has a record of its own; a series on disk has a folder for eac
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,16 @@ from sociarium import catalogue
 from sociarium.arena.host_seats import HostSeat
 from sociarium.arena.match import Match, run_apart
 from sociarium.arena.match_folder import MatchFolder, Terms
+from sociarium.arena.resuming import retrace
 from sociarium.arena.seating import Seats
 from sociarium.charters.revealing import reveal
 from sociarium.core import disk
 from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.facets import Hidden, Split
 from sociarium.core.hidden import draw_hidden
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
-from sociarium.core.record import Record
+from sociarium.core.record import Page, Record
 from sociarium.views.progress import OnProgress, silent
 
 
@@ -137,10 +138,6 @@ class Series:
             raise BadArgument(
                 f"{self.out} already holds a match; give another folder, or --resume to go on"
             )
-        try:
-            self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CannotWrite(self.out, error) from error
         self._lock = (self._lock or disk.FolderLock(self.out)).take()
         if not self._begun:
             self._begin(self.out)
@@ -151,6 +148,13 @@ class Series:
         self._stopping = True
         if self.match is not None:
             self.match.stop()
+
+    def retrace(self, kept: Record, check: Callable[[Page], None], by_terms: bool = True) -> None:
+        """Plays the next trial again from its record; `check` gets its first page."""
+        match = self._next()
+        check(match.session.first_page)
+        retrace(match.session, kept, by_terms=by_terms)
+        self._over(match, kept)
 
     def _over(self, match: Match, record: Record) -> None:
         """A trial is over; what players remember goes into the next."""

@@ -24,7 +24,7 @@ from sociarium.arena.joint_steps import JointSteps
 from sociarium.arena.tick import Tick
 from sociarium.core.actions import STAY
 from sociarium.core.decision import BadAnswer, Decision, Reply, as_reply
-from sociarium.core.errors import BadArgument, printable
+from sociarium.core.errors import BadArgument, CannotWrite, printable
 from sociarium.core.percept import Percept
 from sociarium.players.protocol import HostSeating
 
@@ -61,6 +61,9 @@ class Session(EpisodePlay):
             self.paused = str(pause)
             await self.close()
             raise StopAsyncIteration from None
+        except CannotWrite:  # what is on disk ends with the last step that was written whole
+            await self.close(keep=False)
+            raise
         except BaseException:
             await self.close()
             raise
@@ -93,6 +96,8 @@ class Session(EpisodePlay):
 
     async def _open(self) -> None:
         """Players sit down, and the clock starts."""
+        if self._lock is not None:
+            self._lock.take()
         if not self._began:
             self._began = time.monotonic() - self.spent
             if isinstance(self.clock, Realtime) and self.hosts:
@@ -136,11 +141,21 @@ class Session(EpisodePlay):
                 f"the player in seat {mind.key} cannot sit down: {printable(why)}"
             ) from error
 
-    async def close(self) -> None:
-        """Nobody is waited for any longer, and host players get up."""
+    async def close(self, keep: bool = True) -> None:
+        """Nobody is waited for any longer, and host players get up.
+
+        Unless `keep`, the record is left as it is.
+        """
         if self._closed:
             return
         self._closed, self._stopping = True, False
+        try:
+            await self._end(keep)
+        finally:
+            if self._lock is not None:
+                self._lock.close()
+
+    async def _end(self, keep: bool) -> None:
         self.settle()
         self.spent = time.monotonic() - self._began if self._began else 0.0
         if not self.ended and not self.paused and self.step >= self.steps:
@@ -154,8 +169,9 @@ class Session(EpisodePlay):
                         await mind.player.close()
                 except Exception as error:
                     log.warning("seat %s: cannot close (%s)", mind.key, printable(error))
-        self.recorder.remember(self.step, self.memories())
-        self.recorder.finish(self)
+        if keep:
+            self.recorder.remember(self.step, self.memories())
+            self.recorder.finish(self)
 
     async def _hear(self) -> None:
         """Asks whoever the clock says, and commits what has been answered, in seat order."""

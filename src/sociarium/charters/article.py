@@ -25,6 +25,7 @@ from sociarium.core.environment import Environment, View
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events
 from sociarium.core.identity import ByArguments
+from sociarium.core.params import differing_parameters, replace_parameters
 from sociarium.core.patches import Patch
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Bonds
@@ -137,6 +138,9 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
             )
         bound.contacts = contacts or contacts_of(world.players)
         bound.bind(world, before)
+        if self.param_overrides:
+            changed = differing_parameters(bound.params(), bound.defaults())
+            bound.sheet = bound.sheet.with_parameters(changed)
         return bound
 
     def bind(self, world: Environment[Any, Any], before: "tuple[Article[Any, Any], ...]") -> None:
@@ -144,7 +148,11 @@ class Article(ByArguments, abc.ABC, Generic[State, Params]):
 
     @abc.abstractmethod
     def defaults(self) -> Params:
-        """The numbers of the rule sheet."""
+        """The parameters of the rule sheet."""
+
+    def params(self) -> Params:
+        """The parameters: the defaults, or those that the name of the article sets."""
+        return replace_parameters(self.defaults(), **self.param_overrides)
 
     @abc.abstractmethod
     def begin(self, key: Key[Array, ""], now: Circumstances, params: Params) -> State:

@@ -90,9 +90,9 @@ class Charter:
             first += len(article.own_specs)
         return None
 
-    def defaults(self) -> Numbers:
-        """The numbers of all rule sheets."""
-        return {article.name: article.defaults() for article in self.articles}
+    def params(self) -> Numbers:
+        """The parameters of all articles, by their names."""
+        return {article.name: article.params() for article in self.articles}
 
     def circumstances(
         self,
@@ -124,11 +124,17 @@ class Charter:
             yield article, key if "shares" in article.claims else own
 
     def begin(self, key: Key[Array, ""], now: Circumstances, numbers: Numbers) -> States:
-        """The state of every article at the start of an episode."""
-        return {
-            article.name: article.begin(own, now, numbers[article.name])
-            for article, own in self._keys(key)
-        }
+        """The state of every article at the start of an episode.
+
+        The article that decides about contacts begins first, so that all others have its contacts.
+        """
+        deciding, states = self.claimant("contacts"), {}
+        for article, own in sorted(self._keys(key), key=lambda pair: pair[0] is not deciding):
+            states[article.name] = article.begin(own, now, numbers[article.name])
+            if article is deciding:
+                whom = article.whom(states[article.name], now.near)
+                now = dataclasses.replace(now, whom=whom)
+        return {article.name: states[article.name] for article in self.articles}
 
     def deliberation(self, numbers: Numbers) -> Int[Array, ""]:
         """The most steps in which the world stands still."""

@@ -16,7 +16,7 @@ Differs from the paper: groups are numbered from the start and there are as many
       most; the order of turns is told to nobody; and players may be forced into groups.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -44,6 +44,7 @@ class Params(eqx.Module):
 
     deliberation: Int[Array, ""]
     forced: Float[Array, ""]
+    bounds: ClassVar = {"forced": (-1, 1)}
 
 
 class State(eqx.Module):

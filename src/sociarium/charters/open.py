@@ -12,7 +12,7 @@ Rules
 Differs from the code: words can be chosen, and nobody can connect to itself.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -53,6 +53,7 @@ class Params(eqx.Module):
     """What part of its points goes to each player one is connected to."""
 
     percent: Int[Array, ""]
+    bounds: ClassVar = {"percent": (0, 100)}
 
 
 class State(eqx.Module):

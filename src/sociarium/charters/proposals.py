@@ -7,7 +7,7 @@ the world stands still. Players who decide outside compiled code may write terms
 
 import abc
 import re
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -22,6 +22,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.episode import fingerprint
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, event
+from sociarium.core.params import CHANCE
 from sociarium.core.patches import Ballot, Patch, Proposal, Signature
 from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics.social import NOBODY
@@ -40,6 +41,7 @@ class ProposalParams(eqx.Module):
     approval: Int[Array, ""]
     signing: Int[Array, ""]
     quorum: Float[Array, ""]
+    bounds: ClassVar = {"quorum": CHANCE}
 
 
 class ProposalState(eqx.Module):

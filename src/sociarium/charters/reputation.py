@@ -13,7 +13,7 @@ Rules
   C4  Scores are told to all; they cost and earn nothing.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ from sociarium.core.actions import ActionSpec
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import Events, counts, find_event
+from sociarium.core.params import CHANCE, NOT_NEGATIVE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import GaugeSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
@@ -40,6 +41,7 @@ class Params(eqx.Module):
     decay: Float[Array, ""]
     patience: Float[Array, ""]
     bad: Float[Array, ""]
+    bounds: ClassVar = {"decay": CHANCE, "patience": NOT_NEGATIVE}
 
 
 class State(eqx.Module):

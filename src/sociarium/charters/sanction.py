@@ -9,7 +9,7 @@ Rules
   C3  In its next view everybody sees who has just punished or rewarded it.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -30,6 +30,7 @@ from sociarium.core.actions import action_for_each
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
+from sociarium.core.params import NOT_NEGATIVE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
@@ -45,6 +46,7 @@ class Params(eqx.Module):
 
     cost: Float[Array, ""]
     ratio: Float[Array, ""]
+    bounds: ClassVar = {"cost": NOT_NEGATIVE, "ratio": NOT_NEGATIVE}
 
 
 class State(eqx.Module):

@@ -120,15 +120,20 @@ class Society(Environment[SocietyState, SocietyParams]):
         society.id = self.id
         return society
 
+    def default_params(self) -> SocietyParams:
+        """The parameters of the world and of every article."""
+        return SocietyParams(self.world.params(), self.charter.params())
+
     def params(self, **changes: object) -> SocietyParams:
-        """The numbers of all rule sheets, some changed by name.
+        """The parameters of all rule sheets, some changed by name.
 
         Those of an article are called after it, as in `params(**{"law.fine": 2})`; where only one
         has a number of that name its name alone will do.
         """
+        changes = {**self.param_overrides, **changes}
         known = parameter_names(self.world.params())
         of_world = {name: changes.pop(name) for name in known if name in changes}
-        numbers = SocietyParams(self.world.params(**of_world), self.charter.defaults())
+        numbers = SocietyParams(self.world.params(**of_world), self.charter.params())
         return replace_parameters(numbers, **changes)
 
     def _now(self, state: SocietyState, params: SocietyParams) -> Circumstances:

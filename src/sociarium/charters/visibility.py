@@ -9,7 +9,7 @@ Rules
       an action they address by its seat.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from sociarium.charters.article import Article, Circumstances, Proceedings, Show
 from sociarium.core.environment import Environment
 from sociarium.core.errors import UnknownName
 from sociarium.core.events import Events
+from sociarium.core.params import NOT_NEGATIVE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import OwnSpec, PlaneSpec
 from sociarium.mechanics.parts import Parts
@@ -33,6 +34,7 @@ class Params(eqx.Module):
     """How many points one line of the ledger counts."""
 
     unit: Float[Array, ""]
+    bounds: ClassVar = {"unit": NOT_NEGATIVE}
 
 
 class State(eqx.Module):

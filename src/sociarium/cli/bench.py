@@ -14,25 +14,31 @@ from sociarium.arena.benchmark import Speed, measure
 from sociarium.arena.one_world import OneWorldSpeed
 from sociarium.arena.one_world import measure as measure_one_world
 from sociarium.catalogue import find, full_name, worlds
-from sociarium.cli.checks import World, at_least
+from sociarium.charters.society import Society
+from sociarium.cli.checks import Steps, World, WorldCommand, at_least
 from sociarium.cli.train import pairs
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Shardable
 from sociarium.core.mesh import CAPACITY
 from sociarium.machine import configure, running
 
+UNDER_CHARTER = (
+    "only the world lies over the devices; under a charter each device computes the articles of "
+    "all players, so more devices do not make the charter faster (docs/scale.md)"
+)
 FOOTNOTE = "CPU us: processor time for one player and step, all cores added up. --json shows more."
 
 
 @dataclass(frozen=True)
-class BenchCommand:
+class BenchCommand(WorldCommand):
     """Measure steps a second under random play: views every step, resets included, all cores.
 
     Beside each world runs the bare engine, the least program that draws the same random words and
     shows the same views; `ratio` is the world's speed over the bare engine's.
 
     With --shards one world lies over several devices, at its usual density, and plays beside the
-    same world in one piece; `ratio` is then how much more processor time it takes.
+    same world in one piece; `ratio` is then how much more processor time it takes. Under a charter
+    only the world is divided: each device computes the articles of all players.
     """
 
     world: World = ""  # catalogue name, e.g. harvest_open
@@ -42,7 +48,7 @@ class BenchCommand:
     same_density: bool = False  # repeat the map so that players have as much room as by default
     seconds: float = 8.0  # how long to time each row, about
     shards: str = ""  # one world over so many devices (simulated on a CPU); several, by commas
-    steps: int = 100  # of one world over devices
+    steps: Steps = 100  # of one world over devices
     capacity: float = CAPACITY  # slots on a device, as a multiple of the players there on average
     hash: bool = True  # play one world again for the hash of its trajectory
     settings: Annotated[
@@ -96,6 +102,8 @@ class BenchCommand:
         console, rows = Console(stderr=True), []
         for players in _numbers(self.players, "players") or [None]:
             env = _spacious(self.world, players)
+            if isinstance(env, Society) and max(shards) > 1:
+                console.print(f"note: {UNDER_CHARTER}", markup=False, soft_wrap=True)
             for number in shards:
                 what = f"{env.id}, {env.players} players, {number} shards"
                 with console.status(what) as status:

@@ -7,7 +7,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, WorldCommand
 from sociarium.core.errors import BadArgument
 from sociarium.learning import presets
 from sociarium.learning.benchmark import TrainSpeed, measure
@@ -15,7 +15,7 @@ from sociarium.learning.training import Plan
 
 
 @dataclass(frozen=True)
-class BenchTrain:
+class BenchTrain(WorldCommand):
     """Measure how fast training runs on all cores, and what it spends its time on.
 
     `env_share` is the part of the time in which the world is stepped and views are made; `ratio`

@@ -12,7 +12,7 @@ from sociarium import catalogue
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import Entry
 from sociarium.charters.society import Society
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, WorldCommand
 from sociarium.cli.schelling import chosen
 from sociarium.cli.train import filename
 from sociarium.core.environment import Environment
@@ -25,7 +25,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class CardCommand:
+class CardCommand(WorldCommand):
     """Write a world's card: what cooperating and defecting pay, controls, and two baselines.
 
     The baselines, random play and the best line-up of scripts, are what the tables of results hold

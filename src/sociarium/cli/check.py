@@ -1,32 +1,28 @@
 """`sociarium check NAME`."""
 
-import importlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console
 
 from sociarium import catalogue
-from sociarium.cli.checks import World
-from sociarium.core.conformance import CLAUSES, examine
-from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument
+from sociarium.cli.checks import Steps, World, WorldCommand
+from sociarium.conformance.contract import CLAUSES, examine
 
 
 @dataclass(frozen=True)
-class Check:
-    """Examine whether a world keeps the contract: one of ours, or `your.module:YourWorld`."""
+class Check(WorldCommand):
+    """Examine whether a world keeps the contract: one of ours, or `my_world.py:MyWorld`."""
 
-    world: World  # catalogue name, or module:Class of your own
+    world: World  # catalogue name, or file.py:Class or module:Class of your own
     players: int | None = None  # how many, instead of the default
-    steps: int | None = None  # of the random episode examined, instead of all to its horizon
+    steps: Steps | None = None  # of the random episode examined, instead of all to its horizon
     seed: int = 0
     json: bool = False  # one JSON object instead of text
 
     def run(self) -> None:
         """Prints each clause with its result; ends with status 1 if any is broken."""
-        env = _load(self.world, self.players)
+        env = catalogue.make(self.world, players=self.players)
         console = Console(stderr=self.json)
         with console.status("playing") as status:
             findings = examine(
@@ -47,20 +43,3 @@ class Check:
             console.print(f"\n{len(findings) - len(broken)} of {len(findings)} clauses hold.")
         if broken:
             raise SystemExit(1)
-
-
-def _load(name: str, players: int | None) -> Environment[Any, Any]:
-    place = name.partition("?")[0]
-    if ":" not in place:
-        return catalogue.make(name, players=players)
-    module, _, attribute = place.partition(":")
-    try:
-        made = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise BadArgument(
-            f"cannot load {name!r}: {error}. Give module:Class of a module Python can import."
-        ) from error
-    given = {} if players is None else {"players": players}
-    env = made(**catalogue.arguments_of(name, **given))
-    env.id = env.id or name
-    return env

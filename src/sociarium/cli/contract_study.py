@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, WorldCommand
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import contract_study, plots
 from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class ContractStudyCommand:
+class ContractStudyCommand(WorldCommand):
     """Measure what a contract changes in a dilemma: nobody signs, all do, cooperators do, or may.
 
     Plays scripted cooperators and defectors who sign or do not. No training.

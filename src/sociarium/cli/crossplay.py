@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.cli.checks import On, World
+from sociarium.cli.checks import On, World, WorldCommand
 from sociarium.cli.train import filename
 from sociarium.cluster import parse_engine
 from sociarium.core.errors import BadArgument
@@ -21,7 +21,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class Crossplay:
+class Crossplay(WorldCommand):
     """Let everybody of a roster play beside everybody: who gets on with whom.
 
     A row is one player, a column its partners; every pair plays in every seat. Scripts and trained

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.catalogue import short_name
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, WorldCommand, at_least
 from sociarium.cli.schelling import chosen
 from sociarium.evaluation import deterrence
 from sociarium.metrics.bootstrap import Estimate
@@ -17,7 +17,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class DeterrenceCommand:
+class DeterrenceCommand(WorldCommand):
     """Find how large a fine must be for cooperation to be a best response, without training.
 
     Plays every mixture of scripted cooperators and defectors under a law with a fine that goes to

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.catalogue import full_name, short_name, worlds
-from sociarium.cli.checks import World
+from sociarium.cli.checks import Steps, World, WorldCommand
 from sociarium.cli.train import filename
 from sociarium.core.errors import BadArgument
 from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict, verdict, with_scripts_again
@@ -19,7 +19,7 @@ HOW = ("steps", "seeds", "episodes")  # of learners, and of each script
 
 
 @dataclass(frozen=True)
-class Dilemma:
+class Dilemma(WorldCommand):
     """Ask of a world whether selfish learners fail in it, and why: socially, in time, or together.
 
     A learner is trained beside scripts of which none, half or all cooperate, and alone, with three
@@ -29,7 +29,7 @@ class Dilemma:
 
     world: World = ""  # catalogue name, e.g. clean_up
     all: bool = False  # every world for which the paper asserts a dilemma
-    steps: int = 500_000  # of each learner
+    steps: Steps = 500_000  # of each learner
     seeds: int = 2
     episodes: int = 30  # of each script
     out: Path | None = None  # folder of one JSON file a world; stored learners are not redone
@@ -106,4 +106,4 @@ def what_fails(row: dict[str, Any]) -> str:
 
 
 def _estimate(found: dict[str, float] | None) -> str:
-    return "not defined" if found is None else str(Estimate(**found))
+    return "not defined" if found is None else str(Estimate.read(found))

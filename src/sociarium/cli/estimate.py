@@ -9,15 +9,14 @@ from rich.console import Console
 from sociarium import catalogue
 from sociarium.arena.call_estimate import SAMPLE, Plays, estimate_calls
 from sociarium.arena.match_folder import Terms
-from sociarium.arena.seating import seated
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import Steps, World, WorldCommand, at_least, seated
 from sociarium.core.errors import BadArgument
 from sociarium.language.models.config import find_models
 from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class EstimateCommand:
+class EstimateCommand(WorldCommand):
     """Say what a match will ask of language models, before it is played.
 
     A part of the match is played with models that only count. With `--out` the estimate is kept in
@@ -28,7 +27,7 @@ class EstimateCommand:
     seats: str = ""  # who plays, e.g. "llm:small*2 script:cooperator*5"
     charter: str = ""  # social rules around the world
     clock: str = "lockstep"
-    steps: int | None = None  # at most; otherwise the world's own episode
+    steps: Steps | None = None  # at most; otherwise the world's own episode
     ends: tuple[str, ...] = ()  # e.g. budget:50
     players: int | None = None
     seed: int = 0

@@ -17,6 +17,7 @@ from sociarium.cli.checks import On, at_least
 from sociarium.cli.suite_tables import role_table, show
 from sociarium.cluster import parse_engine
 from sociarium.core import disk
+from sociarium.core.code import code_in
 from sociarium.core.compiling import equal_programs_once
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra, SociariumError
@@ -26,8 +27,8 @@ from sociarium.evaluation.pack import report_bytes
 from sociarium.evaluation.pack_file import PAGE, REPORT
 from sociarium.evaluation.private_split import commitment, find_secret, private_split
 from sociarium.evaluation.report import write_report
-from sociarium.evaluation.report_films import read_films, write_films
-from sociarium.evaluation.suite import Suite, read_suite, suites
+from sociarium.evaluation.report_films import check_films, read_films, write_films
+from sociarium.evaluation.suite import MODEL_SEAT, Suite, contestant, read_suite, suites
 from sociarium.evaluation.suite_estimate import estimate_suite
 from sociarium.evaluation.suite_on_ray import play_on_ray
 from sociarium.evaluation.suite_processes import in_processes
@@ -65,7 +66,8 @@ class Evaluate:
     jobs: int = 1  # processes; several ask models several times as often as their limits say
     on: On = "local"
     prepare: bool = False  # first train what the suite's seats name, by its own commands
-    plan: bool = False  # only say what would be played
+    plan: bool = False  # only say what would be played; no agent is asked
+    trust: bool = False  # call the agents and functions that a suite in a file names
     json: bool = False  # the report as one JSON object
 
     def run(self) -> None:
@@ -74,14 +76,20 @@ class Evaluate:
         if not self.suite:
             _list(console)
             return
-        at_least("seeds", self.seeds)
         at_least("jobs", self.jobs)
         cluster = parse_engine(self.on)
         if cluster and self.jobs > 1:
             raise BadArgument("--jobs is for processes of this machine; leave it out with --on ray")
         suite, sealed = self._chosen()
+        check_films(suite, self.films)
         part = "-part" if self.only or self.ends else ""
         out = self.out or Path("runs") / (suite.id + part)
+        code = [part for arm in suite.arm for part in code_in(arm.name)]
+        if code and not self.trust:
+            raise BadArgument(
+                f"this suite runs {code[0]}, which is Python; if you know where it comes from, say "
+                "--trust"
+            )
         run, models = SuiteRun(suite, self.model, out, self.seeds), find_models(self.models)
         workers = None
         if cluster and not self.plan and run.left(run.done()):
@@ -90,6 +98,8 @@ class Evaluate:
             _plan(console, run, models, ask=self.plan or _real(run))
         if self.plan:
             return
+        if Path(self.suite).suffix and not self.trust:
+            _refuse_code(suite)
         if self.prepare:
             _prepare(suite)
         _check_ends(run, self.ends)
@@ -143,6 +153,20 @@ class Evaluate:
             return self.preregistered.read_bytes()
         except OSError as error:
             raise CannotRead(f"Cannot read {self.preregistered}: {error.strerror}") from error
+
+
+def _refuse_code(suite: Suite) -> None:
+    """Refuses a suite that calls code or addresses, which a file of others may name."""
+    seats = [word for arm in suite.arm for word in arm.seats.split() if not MODEL_SEAT.match(word)]
+    seats += [contestant(one, world=arm.world) for arm in suite.arm for one in arm.terms.always]
+    chairs = [chair for seat in dict.fromkeys(seats) for chair in roster.parse(seat)]
+    names = [str(chair) for chair in chairs if roster.kinds()[chair.kind].needs_trust]
+    names += [end for arm in suite.arm for end in arm.terms.ends if ends.calls_code(end)]
+    if names:
+        raise BadArgument(
+            f"this suite calls {', '.join(dict.fromkeys(names))}; if you know where the file comes "
+            "from, say --trust"
+        )
 
 
 def _check_seats(run: SuiteRun) -> None:
@@ -202,9 +226,15 @@ def _plan(console: Console, run: SuiteRun, models: Models, ask: bool) -> None:
     left = {unit.episode: unit for unit in run.units if unit.key not in done}
     outside = sum(unit.outside for unit in left.values())
     arms = len({unit.arm.id for unit in run.units})
+    playing = list(dict.fromkeys(unit.model for unit in run.units if unit.model))
+    own = [model for model in playing if model not in run.models]
+    who = f"Contestants: {', '.join(dict.fromkeys(run.models)) or 'none (add --model)'}"
+    who += f"; players of the suite: {', '.join(own)}" if own else ""
     console.print(
         f"{run.suite.title}: {len(every):,} episodes in {arms} arms, {len(left):,} to play"
         + (f", {outside:,} of them with players outside" if outside else "")
+        + f". {who}. To play fewer: --only ARM, --seeds N; to play nothing: --plan.",
+        markup=False,
     )
     if not run.units:
         raise BadArgument("this suite has no arm to play")

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from sociarium.arena.match_folder import MatchFolder
+from sociarium.cli.checks import Steps
 from sociarium.cli.match import conclude, play, players
 from sociarium.views.progress import progress
 
@@ -22,7 +23,7 @@ class Fork:
     at: int  # the step from which it goes another way
     out: Path  # folder of the new match
     seat: tuple[str, ...] = ()  # e.g. 2=script:defector
-    steps: int | None = None  # at most, from the start; otherwise as long as the match it forks
+    steps: Steps | None = None  # at most, from the start; otherwise as long as the match it forks
     keep_memory: bool = False  # newcomers remember what those before them did, if of one kind
     trust: bool = False  # call agents again that the folder names
     json: bool = False  # one JSON object as the last line

@@ -12,7 +12,7 @@ from rich.table import Table
 import sociarium
 from sociarium.catalogue import choices_of, find
 from sociarium.charters.society import Society
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, WorldCommand
 from sociarium.core.actions import action_names
 from sociarium.core.environment import compiled
 from sociarium.core.facets import Cooperation, Places, find_facet, ground_plan
@@ -26,7 +26,7 @@ LISTED = 8  # numbers of a table that are shown one by one
 
 
 @dataclass(frozen=True)
-class Info:
+class Info(WorldCommand):
     """Show one world: its rules, a map, its numbers, and what players see and do."""
 
     world: World  # catalogue name, e.g. clean_up

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sociarium.cli.checks import World
+from sociarium.cli.checks import World, WorldCommand
 from sociarium.cli.schelling import chosen
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import institution_study, plots
@@ -15,7 +15,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class InstitutionStudyCommand:
+class InstitutionStudyCommand(WorldCommand):
     """Measure what institutions are worth in dilemmas: how selfish players may be to cooperate.
 
     Plays scripted cooperators and defectors under every institution. No training.

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, WorldCommand, at_least
 from sociarium.evaluation import law_maps, plots
 from sociarium.evaluation.law_maps import MEASURES, LawMap
 from sociarium.metrics.bootstrap import Estimate
@@ -20,7 +20,7 @@ SHOWN = 3  # laws of each sort
 
 
 @dataclass(frozen=True)
-class Laws:
+class Laws(WorldCommand):
     """Map a thousand laws: how a population lives under every combination of some numbers.
 
     A number is named after its article, as law.fine or sanction.ratio, and goes from LOW to HIGH in
@@ -76,7 +76,7 @@ def _show(found: LawMap, seconds: float) -> None:
     for law in some:
         row = found.row(int(law))
         numbers = (f"{row[name]:.3g}" for name in found.grid)
-        table.add_row(*numbers, *(str(Estimate(**row[name])) for name in MEASURES))
+        table.add_row(*numbers, *(str(Estimate.read(row[name])) for name in MEASURES))
     count, episodes = found.welfare.shape
     console.print(f"\n{found.society}", highlight=False, soft_wrap=True)
     console.print(f"{found.seats}\n", style="dim", highlight=False, soft_wrap=True)

@@ -1,6 +1,7 @@
 """`sociarium`: the entry point. Sets the machine up, then hands over to a command."""
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -71,29 +72,42 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 def main() -> None:
     """Runs one command; errors of ours are printed without a traceback."""
-    word = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    try:
+        _run(sys.argv[1] if len(sys.argv) > 1 else "--help")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
+
+
+def _run(word: str) -> None:
     if word in ("-h", "--help"):
         print(overview())
         return
     if word not in COMMANDS:
         print(f"sociarium: {unknown(word)}", file=sys.stderr)
         raise SystemExit(2)
+    sys.path.append(os.getcwd())  # for worlds and players in modules of this folder
     if not running():
         configure()
     import tyro
 
-    from sociarium.core.errors import SociariumError
+    from sociarium.cli.checks import with_params_in_name
+    from sociarium.core.errors import SociariumError, printable
 
     module = importlib.import_module(f"sociarium.cli.{word.replace('-', '_')}")
     kind = getattr(module, COMMANDS[word].home)
     try:
-        tyro.cli(kind, prog=f"sociarium {word}", args=sys.argv[2:]).run()
+        command = tyro.cli(kind, prog=f"sociarium {word}", args=sys.argv[2:])
+        with_params_in_name(command).run()
     except SociariumError as error:
         print(f"sociarium: {error}", file=sys.stderr)
         raise SystemExit(2) from error
-    except BrokenPipeError:  # whoever reads has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(141) from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print(f"sociarium: {printable(error)}; give a shorter name", file=sys.stderr)
+        raise SystemExit(2) from error
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         raise SystemExit(130) from None

@@ -16,9 +16,9 @@ from sociarium.arena.call_estimate import load_estimate
 from sociarium.arena.host_seats import DEADLINE
 from sociarium.arena.match import Match
 from sociarium.arena.match_folder import EPISODE, MatchFolder, Terms, results
-from sociarium.arena.seating import name_of, seated
+from sociarium.arena.seating import name_of
 from sociarium.arena.series import Series, SeriesTerms, is_series, resume_series
-from sociarium.cli.checks import World, as_begun, at_least
+from sociarium.cli.checks import Steps, World, WorldCommand, as_begun, at_least, seated
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Split
@@ -37,7 +37,7 @@ STOPPED, PAUSED = 130, 75  # exit codes: like interrupted programs, and "try aga
 
 
 @dataclass(frozen=True)
-class MatchCommand:
+class MatchCommand(WorldCommand):
     """Play one episode with any mix of players, and record it.
 
     Besides scripts and policies, agents can sit anywhere: `agent:http://127.0.0.1:9000/decide` is
@@ -49,7 +49,7 @@ class MatchCommand:
     seats: str = ""  # who plays; empty for the world's own demonstration
     charter: str = ""  # social rules around the world, e.g. contract?rounds=3
     clock: str = "lockstep"  # or turns, turns:BOT_PERIOD, realtime:SECONDS
-    steps: int | None = None  # at most; otherwise the world's own episode
+    steps: Steps | None = None  # at most; otherwise the world's own episode
     ends: tuple[str, ...] = ()  # e.g. rounds:100 all_out resource_exhausted:apples budget:50
     players: int | None = None  # how many, instead of the number of seats
     seed: int = 0
@@ -90,18 +90,23 @@ class MatchCommand:
                 play(series)
             conclude_series(series, self.json)
         else:
-            with progress("match") as on_progress:
-                folder, match = self._match(on_progress)
-                play(match)
-            conclude(match, folder, self.json)
+            place = self.resume or self.out
+            folder = None if place is None else MatchFolder(place)
+            try:
+                with progress("match") as on_progress:
+                    match = self._match(folder, on_progress)
+                    play(match)
+                conclude(match, folder, self.json)
+            finally:  # also for others in this process, while an error keeps the match in memory
+                if folder is not None:
+                    folder.close()
 
-    def _match(self, on_progress: OnProgress) -> tuple[MatchFolder | None, Match]:
-        if self.resume is None:
-            return self._begun(on_progress)
-        folder = MatchFolder(self.resume)
+    def _match(self, folder: MatchFolder | None, on_progress: OnProgress) -> Match:
+        if self.resume is None or folder is None:
+            return self._begun(folder, on_progress)
         if self.budget:  # more than before, for a match that paused because it was used up
             folder.agree(budget=self.budget, at_cap=self.at_cap)
-        return folder, folder.resumed(on_progress, self.trust, players(self.seat))
+        return folder.resumed(on_progress, self.trust, players(self.seat))
 
     def _series(self, on_progress: OnProgress) -> Series:
         if self.resume is not None:
@@ -137,18 +142,17 @@ class MatchCommand:
         named = catalogue.under(self.world, self.charter) if self.charter else self.world
         return named, *seated(named, self.seats, self.players)
 
-    def _begun(self, on_progress: OnProgress) -> tuple[MatchFolder | None, Match]:
+    def _begun(self, folder: MatchFolder | None, on_progress: OnProgress) -> Match:
         for name in ("reveal", "carry"):
             if getattr(self, name):
                 raise BadArgument(f"--{name} is for a series; say also --trials, as in --trials 3")
         named, env, seats = self._seated()
-        folder = None if self.out is None else MatchFolder(self.out)
         if folder is not None:
             folder.claim()
         match = self._terms.match(env, seats, self.seed, on_progress, folder, reserve=self.reserve)
         if folder is not None:
             folder.begin(match, named, seats, self.seed, self._terms)
-        return folder, match
+        return match
 
 
 def players(seats: Sequence[str]) -> dict[int, str]:

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.arena.seating import chairs_for, seated
-from sociarium.cli.checks import World
+from sociarium.arena.seating import chairs_for
+from sociarium.cli.checks import World, WorldCommand, seated
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Bounds, Crafting
 from sociarium.core.recipes import Bound
@@ -20,7 +20,7 @@ from sociarium.views.progress import progress as shown
 
 
 @dataclass(frozen=True)
-class Oracle:
+class Oracle(WorldCommand):
     """Tell what a society can earn at most, proven, and how much of it some players reach.
 
     The frontiers have bounds for a task, whatever the seed; Cuisine has bounds for the orders of

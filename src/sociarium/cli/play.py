@@ -18,7 +18,7 @@ from sociarium.arena.match import Match, run_apart
 from sociarium.arena.match_folder import MatchFolder, Terms
 from sociarium.arena.replay import world_of
 from sociarium.arena.seating import demonstration
-from sociarium.cli.checks import World, as_begun, at_least
+from sociarium.cli.checks import Steps, World, WorldCommand, as_begun, at_least
 from sociarium.cli.match import conclude
 from sociarium.cli.play_app import check_terminal, on_terminal
 from sociarium.cli.play_screen import PlayScreen
@@ -39,7 +39,7 @@ FPS = 8  # steps a second, while one is not asked
 
 
 @dataclass(frozen=True)
-class PlayCommand:
+class PlayCommand(WorldCommand):
     """Play a world yourself, with scripts, policies and agents.
 
     You see what a policy in your seat sees: its window as a coloured map, its numbers, what it
@@ -53,7 +53,7 @@ class PlayCommand:
     name: str = ""  # what others call you
     charter: str = ""  # social rules around the world, e.g. contract?rounds=3
     clock: str = "lockstep"  # or turns, turns:BOT_PERIOD, realtime:SECONDS
-    steps: int | None = None  # at most; otherwise the world's own episode
+    steps: Steps | None = None  # at most; otherwise the world's own episode
     players: int | None = None  # how many, instead of the number of seats
     seed: int = 0
     text: bool = False  # sentences and numbered choices, for screen readers and pipes

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from sociarium.arena.percepts import percepts_along
-from sociarium.arena.seating import seated
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, WorldCommand, at_least, seated
 from sociarium.core.errors import BadArgument
 from sociarium.language.attention import attention
 from sociarium.language.probes import CapabilityCard, Probe, ProbeWriter, draw_probes, examine
@@ -21,7 +20,7 @@ TOLD = ("groups", "percept", "menu")  # sections that are shown with a question
 
 
 @dataclass(frozen=True)
-class Quiz:
+class Quiz(WorldCommand):
     """Answer questions about what a player perceives, from texts like those of a language model.
 
     Truth is computed from what the player was told; some things cannot be known. The same probes

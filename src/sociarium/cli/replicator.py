@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sociarium
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import World, WorldCommand, at_least
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots, replicator
 from sociarium.players import roster
@@ -17,7 +17,7 @@ from sociarium.views.progress import progress
 
 
 @dataclass(frozen=True)
-class Replicator:
+class Replicator(WorldCommand):
     """Let kinds of player spread by what they earn: replicator dynamics over groups of them.
 
     Every composition of a group is played. From equal shares, kinds that earn more than the mean

@@ -196,7 +196,7 @@ class TrainedRuns:
         if self.study.partners:
             by_seed = self._beside(env, policies_of(str(folder), cell.plan.seeds))
             found["beside"] = {
-                "mean": over_seeds(by_seed).as_dict(),
+                "mean": over_seeds(by_seed.mean(1)).as_dict(),
                 "partners": list(self.study.partners),
                 "by_seed": by_seed.tolist(),
                 "baselines": {
@@ -320,7 +320,7 @@ def standing(cell: Cell, folder: Path) -> dict[str, Any]:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table("run", box=None, pad_edge=False)
-    titles = ["seeds", "steps", "collective return (IQM, 95%)", "cooperation", "state"]
+    titles = ["seeds", "steps", "collective return (mean [95%])", "cooperation", "state"]
     if beside := any("beside" in row for row in rows):
         titles.insert(3, "own, beside held-out partners")
     for title in titles:
@@ -331,9 +331,9 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             row["run"],
             str(row["seeds"]),
             f"{row['steps'] / 1e6:g} M",
-            str(Estimate(**found)) if found else "",
-            *([str(Estimate(**held_out["mean"])) if held_out else ""] if beside else []),
-            PolicyReturns.told(row["cooperation"]) if found else "",
+            str(Estimate.read(found)) if found else "",
+            *([str(Estimate.read(held_out["mean"])) if held_out else ""] if beside else []),
+            PolicyReturns.told(row["cooperation"], row["acts"] + row["refusals"]) if found else "",
             f"unfinished, {row['done']:.0%}" if row["state"] == "unfinished" else row["state"],
         )
     return table

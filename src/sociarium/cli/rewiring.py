@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sociarium.cli.checks import Steps
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots, rewiring, rewiring_study
 from sociarium.views.progress import progress
@@ -24,7 +25,7 @@ class Rewiring:
     players: str = "10,100,1000,10000"  # one diagram for each number
     temptations: int = 9  # from 1 to 2
     rates: int = 9  # rewiring a step: none, then doubling up to 1
-    steps: int = 1000
+    steps: Steps = 1000
     seeds: int = 3
     out: Path | None = None  # draw to x.svg or x.png, and write x.json beside it
     json: bool = False  # one JSON object a line instead of tables

@@ -12,7 +12,7 @@ from rich.table import Table
 import sociarium
 from sociarium.catalogue import Entry, find, full_name, short_name, worlds
 from sociarium.charters.society import Society
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import Steps, World, WorldCommand, at_least
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import plots
@@ -33,7 +33,7 @@ from sociarium.views.progress import OnProgress, progress
 
 
 @dataclass(frozen=True)
-class Schelling:
+class Schelling(WorldCommand):
     """Measure what kind of dilemma a world is: what cooperating and defecting pay beside others.
 
     Plays every mixture of cooperators and defectors, seats drawn by lot, and compares what each
@@ -51,7 +51,7 @@ class Schelling:
     runs: Path | None = None  # folder of what a model plays; by default runs/schelling-WORLD-ALIAS
     episodes: int = 30  # for each mixture, and each training seed
     seed: int = 0
-    steps: int | None = None  # of each episode, at most; otherwise the world's own
+    steps: Steps | None = None  # of each episode, at most; otherwise the world's own
     players: int | None = None  # how many, instead of the default
     out: Path | None = None  # write the diagram to x.svg or x.png; with --all a folder
     json: bool = False  # one JSON object a line instead of tables
@@ -137,11 +137,10 @@ class Schelling:
         return self.out / f"{short_name(name)}.svg" if self.all else self.out
 
     def _draw(self, entry: Entry, name: str, title: str, diagram: Diagram) -> None:
-        footnote = (
-            f"{' and '.join(self._seats())}; {self.episodes} episodes a mixture, "
-            "95% bootstrap intervals."
-        )
-        if seeds := self._training_seeds():
+        seeds = self._training_seeds()
+        kind = "Student's 95% intervals over seeds" if len(seeds) > 1 else "95% bootstrap intervals"
+        footnote = f"{' and '.join(self._seats())}; {self.episodes} episodes a mixture, {kind}."
+        if seeds:
             footnote += f" Training seeds {', '.join(map(str, seeds))}."
         if entry.asserts:
             footnote += f" The paper asserts {entry.asserts}."

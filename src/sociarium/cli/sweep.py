@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium import catalogue
-from sociarium.cli.checks import On
-from sociarium.cli.train import Train, check_folder, count, filename, pairs, shown, trained
+from sociarium.cli.checks import On, Steps, WorldCommand
+from sociarium.cli.train import Train, check_folder, filename, pairs, shown, trained
 from sociarium.cluster import parse_engine
 from sociarium.core import disk
 from sociarium.core.errors import BadArgument, CannotRead
@@ -32,7 +32,7 @@ OF_A_PLAN = ("preference", "players")  # what a grid may have besides the algori
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(WorldCommand):
     """Train every combination of some values, one after the other, and compare.
 
     Each has a run folder of its own below --out. Started again after an interruption, or with more
@@ -56,7 +56,7 @@ class Sweep:
         ),
     ] = ()
     preference: str = ""  # of all, unless the grid has some
-    steps: Annotated[str, tyro.conf.arg(metavar="N")] = "1m"  # for each seed; 2_000_000, 2e6 or 2m
+    steps: Steps = 1_000_000  # for each seed; 2_000_000, 2e6 or 2m
     seeds: int = 1  # how many in each combination
     seed: int = 0  # the first of them
     players: int | None = None  # how many, instead of the default
@@ -152,7 +152,7 @@ class Sweep:
         return {
             "algorithm": self.algorithm,
             "world": catalogue.full_name(self.world),
-            "steps": count("steps", self.steps),
+            "steps": self.steps,
             "seeds": list(range(self.seed, self.seed + self.seeds)),
             "grid": dict(grid),
             "runs": runs,

@@ -16,6 +16,7 @@ from rich.table import Table
 from sociarium import catalogue
 from sociarium.arena.rollout import rollout
 from sociarium.cli import watch
+from sociarium.cli.checks import Steps, WorldCommand
 from sociarium.core import processes
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import MANIFEST
@@ -40,11 +41,10 @@ _PREFERENCES = "\n".join(
         *(f"- {preferences.FORMS[kind]}: {text}" for kind, text in preferences.SUMMARIES.items()),
     ]
 )
-_UNITS = {"": 1, "k": 10**3, "m": 10**6}
 
 
 @dataclass(frozen=True)
-class Train:
+class Train(WorldCommand):
     """Train players in a world.
 
     Everything goes into a run folder: figures, checkpoints, weights and a film. Ctrl-C saves and
@@ -60,7 +60,7 @@ class Train:
         tyro.conf.arg(metavar="WORLD", help="catalogue name, e.g. clean_up"),
     ] = ""
     preference: Annotated[str, tyro.conf.arg(metavar="WORD", help=_PREFERENCES)] = ""
-    steps: Annotated[str, tyro.conf.arg(metavar="N")] = "1m"  # for each seed; 2_000_000, 2e6 or 2m
+    steps: Steps = 1_000_000  # for each seed; 2_000_000, 2e6 or 2m
     seeds: int = 1  # how many, each a learner of its own
     seed: int = 0  # the first of them
     players: int | None = None  # how many, instead of the default
@@ -133,7 +133,7 @@ class Train:
             algorithm=self.algorithm,
             world=catalogue.full_name(self.world),
             preference=self.preference or presets.find(self.algorithm).preference,
-            steps=count("steps", self.steps),
+            steps=self.steps,
             seeds=tuple(range(self.seed, self.seed + self.seeds)),
             players=self.players,
             others=self.others,
@@ -143,17 +143,6 @@ class Train:
             curriculum=self.curriculum,
             settings=presets.parse_settings(self.algorithm, words),
         )
-
-
-def count(what: str, text: str) -> int:
-    """A number of steps, such as 20_000_000, 2e6, 500k or 5m."""
-    match = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?(?:e\d+)?)([km]?)", text.strip().lower())
-    number = float(match[1].replace("_", "")) * _UNITS[match[2]] if match else 0.0
-    if number < 1 or number != int(number):
-        raise BadArgument(
-            f"--{what} is a whole number such as 20_000_000, 2e6 or 5m; given {text!r}"
-        )
-    return int(number)
 
 
 def pairs(what: str, words: Iterable[str]) -> dict[str, str]:

@@ -11,8 +11,7 @@ from rich.progress import Progress
 
 from sociarium.arena.rollout import rollout
 from sociarium.arena.screening import PlayedEpisode, film_of, points, screening, shown
-from sociarium.arena.seating import seated
-from sociarium.cli.checks import World, at_least
+from sociarium.cli.checks import Steps, World, WorldCommand, at_least, seated
 from sociarium.core.environment import Environment
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument
@@ -22,7 +21,7 @@ STEPS = 200  # of a film
 
 
 @dataclass(frozen=True)
-class Watch:
+class Watch(WorldCommand):
     """Watch players in a world: in the terminal, or as a film with --out x.gif (or .mp4, .png).
 
     Seats are strings such as `random`, `idle` or `script:cooperator*3 script:defector*4`.
@@ -32,7 +31,7 @@ class Watch:
     out: Path | None = None  # .gif or .mp4 for a film, .png for the last picture
     seats: str = ""  # who plays; empty for the world's own demonstration
     players: int | None = None  # how many, instead of the default
-    steps: int = STEPS  # how long
+    steps: Steps = STEPS  # how long
     seed: int = 0
     player: int | None = None  # look through this player's eyes
     size: int | None = None  # pixels a cell; what suits the map if not given

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from sociarium import catalogue
 from sociarium.arena.percepts import percept_at
-from sociarium.arena.seating import demonstration, seated
-from sociarium.cli.checks import at_least
+from sociarium.arena.seating import demonstration
+from sociarium.cli.checks import WorldCommand, at_least, seated
 from sociarium.core import disk
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
@@ -26,11 +26,11 @@ from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.vocabulary import plan_vocabulary
 from sociarium.views.window_picture import window_png
 
-LOOKED_AT = 20  # the step of each world that `--all` looks at
+LOOKED_AT = 20  # the step of each world that `--all` looks at, or its last one
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(WorldCommand):
     """What a player in a seat is told, as a language model or a person reads it.
 
     The same knowledge as a policy in that seat has, in several styles. With --all: how many tokens
@@ -122,7 +122,8 @@ class Words:
             with console.status(f"{entry.id} ({number} of {len(worlds)})"):
                 env = catalogue.make(entry.id)
                 cast = demonstration(entry.cast, env.players)
-                percept = percept_at(env, cast, 0, LOOKED_AT, seed=self.seed, skilled=False)
+                step = min(LOOKED_AT, int(env.horizon(env.params())) - 1)
+                percept = percept_at(env, cast, 0, step, seed=self.seed, skilled=False)
                 rows[entry.family] = _tokens(env, percept, chosen)
         if self.json:
             print(json.dumps({"step": LOOKED_AT, "attention": self.attention, "tokens": rows}))

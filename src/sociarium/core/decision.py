@@ -1,7 +1,6 @@
 """What a player outside compiled code answers when it is asked."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -258,8 +257,8 @@ def _usage(usage: Any) -> dict[str, float]:
             raise BadAnswer(str(error)) from None
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise BadAnswer(f"usage of {printable(name)} is no number")
-        if abs(number) > 1e300 or not math.isfinite(number):
-            raise BadAnswer(f"usage of {printable(name)} is not finite")
+        if not 0 <= number <= 1e300:
+            raise BadAnswer(f"usage of {printable(name)} is a finite number from 0; given {number}")
     return {name: float(number) for name, number in usage.items()}
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def replace(file: Path, data: bytes) -> None:
         writing.replace(file)
         sync_folder(file.parent)
     except OSError as error:
-        writing.unlink(missing_ok=True)
+        with suppress(OSError):
+            writing.unlink(missing_ok=True)
         raise CannotWrite(file, error) from error
 
 
@@ -95,6 +97,7 @@ class FolderLock:
         if self._handle >= 0:
             return self
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
             self._handle = self._opened()
         except BlockingIOError:
             raise FolderInUse(
@@ -105,8 +108,12 @@ class FolderLock:
             raise CannotWrite(self.file, error) from error
         since = datetime.now(UTC).isoformat(timespec="seconds")
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
-        os.ftruncate(self._handle, 0)
-        os.write(self._handle, f"process {os.getpid()} ({command}), since {since}\n".encode())
+        try:
+            os.ftruncate(self._handle, 0)
+            os.write(self._handle, f"process {os.getpid()} ({command}), since {since}\n".encode())
+        except OSError as error:
+            self.close()
+            raise CannotWrite(self.file, error) from error
         return self
 
     def _opened(self) -> int:

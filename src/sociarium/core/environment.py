@@ -5,9 +5,10 @@ is a constructor argument; every other number is a leaf of `Params` and can be s
 """
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -17,10 +18,11 @@ from jaxtyping import Array, Bool, Float, Int, Int16, Key, UInt8
 
 from sociarium.core.actions import STAY, ActionSpec
 from sociarium.core.compiling import jit_soon
-from sociarium.core.errors import MissingFacet
+from sociarium.core.errors import MissingFacet, UnknownName
 from sociarium.core.events import Events
 from sociarium.core.facets import Facet, OneFacet
 from sociarium.core.identity import ByArguments
+from sociarium.core.params import differing_parameters, replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene, through_eyes_of
 from sociarium.core.specs import EventSpec, GaugeSpec, ViewSpec
@@ -161,8 +163,36 @@ class Environment(ByArguments, abc.ABC, Generic[State, Params]):
         return f"{type(self).__name__}({', '.join(filter(None, words))})"
 
     @abc.abstractmethod
+    def default_params(self) -> Params:
+        """The parameters of the rule sheet."""
+
+    def param_sets(self) -> Mapping[str, Params]:
+        """Other published parameters by name, such as those of a reference implementation."""
+        return {}
+
     def params(self, **changes: object) -> Params:
-        """The numbers of the rule sheet, with some of them changed by name."""
+        """The parameters: the defaults, or those that the name of the world sets; some changed.
+
+        `params="socialjax"` starts from a named set instead of the defaults.
+        """
+        chosen = {**self.param_overrides, **changes}
+        start = self._param_set(chosen.pop("params")) if "params" in chosen else None
+        return replace_parameters(self.default_params() if start is None else start, **chosen)
+
+    def _param_set(self, name: object) -> Params:
+        sets = self.param_sets()
+        if name not in sets:
+            raise UnknownName("set of parameters", str(name), tuple(sets))
+        return sets[str(name)]
+
+    def set_params(self, **overrides: object) -> None:
+        """Makes these the values that `params()` returns, and adds them to the rule sheet.
+
+        For a new environment only: programs are cached by what an environment is made of.
+        """
+        self.param_overrides = MappingProxyType(overrides)
+        changed = differing_parameters(self.params(), self.default_params())
+        self.sheet = self.sheet.with_parameters(changed)
 
     @abc.abstractmethod
     def reset(self, key: Key[Array, ""], params: Params) -> State:

@@ -1,7 +1,10 @@
 """What can go wrong at the borders. Nothing raises inside compiled code."""
 
+import json
 import re
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 
 class SociariumError(Exception):
@@ -23,6 +26,11 @@ def _as_it_was(kind: type[SociariumError], args: tuple[Any, ...], more: dict[str
 LONGEST_SHOWN = 200  # characters of a wrong name
 
 
+def _shortened(message: str) -> str:
+    """A message with no word that is longer than what is shown of a wrong name."""
+    return re.sub(rf"(\S{{{LONGEST_SHOWN}}})\S+", r"\1…", message)
+
+
 class UnknownName(SociariumError):
     """A name is not in a catalogue; carries the nearest known ones."""
 
@@ -32,7 +40,8 @@ class UnknownName(SociariumError):
         near = difflib.get_close_matches(given[:LONGEST_SHOWN], known, n=3, cutoff=0.5)
         meant = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
         shown = repr(given[:LONGEST_SHOWN])
-        super().__init__(f"There is no {what} named {shown}. {meant} {hint}".rstrip())
+        told = f"There is no {what} named {shown}. {meant} {hint}".rstrip()
+        super().__init__(_shortened(told))
         self.nearest = tuple(near)
 
 
@@ -42,6 +51,9 @@ class BadMap(SociariumError):
 
 class BadArgument(SociariumError):
     """A constructor or command argument is out of its range."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_shortened(message))
 
 
 class MissingFacet(SociariumError):
@@ -93,6 +105,16 @@ class MissingExtra(SociariumError):
     """A package that is no part of the plain installation; the message names the extra."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f'{package} is not installed. It comes with: pip install "sociarium[{extra}]"'
-        )
+        super().__init__(f"{package} is not installed. {extra_hint(extra, package)}")
+
+
+def extra_hint(extra: str, package: str) -> str:
+    """How to install an extra from where this package was installed."""
+    try:
+        origin = distribution("sociarium").read_text("direct_url.json")
+        place = unquote(urlsplit(json.loads(origin or "{}").get("url", "")).path)
+    except (PackageNotFoundError, ValueError):
+        place = ""
+    if not place:
+        return f"It comes with: pip install {package}"
+    return f'It comes with: pip install "{place}[{extra}]"'

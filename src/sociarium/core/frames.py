@@ -1,4 +1,4 @@
-"""Files of frames: each with its length and a checksum, so that a torn end is found and cut."""
+"""Files of frames with lengths and checksums: a torn end is cut, other damage is refused."""
 
 import struct
 import zlib
@@ -18,16 +18,22 @@ def pack(payload: bytes) -> bytes:
 
 
 def whole_frames(data: bytes) -> Iterator[bytes]:
-    """The payloads up to the first frame that is torn or damaged."""
+    """The payloads up to a torn end; `ValueError` where a frame before the end is damaged."""
     at = 0
     while at + HEAD.size <= len(data):
         length, checksum = HEAD.unpack_from(data, at)
-        at += HEAD.size
-        payload = data[at : at + length]
-        if length > MOST_FRAME or len(payload) < length or zlib.crc32(payload) != checksum:
+        start, end = at + HEAD.size, at + HEAD.size + length
+        if length > MOST_FRAME:
+            raise ValueError(f"the frame at byte {at} has {length} bytes, more than {MOST_FRAME}")
+        if end > len(data):
             return
+        payload = data[start:end]
+        if zlib.crc32(payload) != checksum:
+            if end == len(data):
+                return
+            raise ValueError(f"the frame at byte {at} differs from its checksum")
         yield payload
-        at += length
+        at = end
 
 
 class FrameFile:
@@ -41,7 +47,7 @@ class FrameFile:
         self.path = path
 
     def frames(self) -> list[bytes]:
-        """The payloads of all whole frames."""
+        """The payloads of all whole frames; a file that is damaged before its end is refused."""
         try:
             with open(self.path, "rb") as file:
                 data = file.read(MOST_FILE + 1)
@@ -50,6 +56,10 @@ class FrameFile:
             return list(whole_frames(data))
         except FileNotFoundError:
             return []
+        except ValueError as error:
+            raise CannotRead(
+                f"{self.path} is damaged: {error}; put back a copy of this file"
+            ) from error
         except OSError as error:
             raise CannotRead(f"Cannot read {self.path}: {error.strerror or error}.") from error
 

@@ -21,7 +21,7 @@ class _Remembering:
 
 
 class ByArguments(_Remembering):
-    """Equal by class and constructor arguments, defaults filled in.
+    """Equal by class, constructor arguments (defaults filled in) and parameters set by name.
 
     An argument that cannot be hashed counts as equal only to itself. One that stands for something
     else, as a file does for what is in it, is replaced by what it stands for with `_resolve`.
@@ -29,6 +29,7 @@ class ByArguments(_Remembering):
     """
 
     choices: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    param_overrides: Mapping[str, object] = MappingProxyType({})  # parameters that its name sets
 
     def __init__(self) -> None:
         """Made of nothing, unless a constructor says otherwise."""
@@ -44,7 +45,8 @@ class ByArguments(_Remembering):
 
     @property
     def _made_of(self) -> tuple[Any, ...]:
-        return tuple((name, _hashable(value)) for name, value in self._arguments.items())
+        overrides = tuple((name, str(value)) for name, value in self.param_overrides.items())
+        return (*((name, _hashable(value)) for name, value in self._arguments.items()), *overrides)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ByArguments) or type(self) is not type(other):

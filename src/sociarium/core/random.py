@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.extend.random
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.core.errors import BadArgument
@@ -19,6 +20,8 @@ from sociarium.core.errors import BadArgument
 Word = Any  # a uint32 scalar or array
 
 _BITS, _SPLIT, _FOLD, _SEED = (0x9E3779B9, 0x7F4A7C15, 0x94D049BB, 0xBF58476D)
+
+SEEDS = 2**32
 
 EPISODE_STEPS = 0x57E9  # folds an episode's key into the stream its steps are drawn from
 PLAYER_MOVES = 0xAC75  # folds a step's key into the stream its players draw from
@@ -93,7 +96,9 @@ PCG4D = jax.extend.random.define_prng_impl(
 
 
 def key(seed: int) -> Key[Array, ""]:
-    """A key of the fast generator; use it wherever `jax.random.key(seed)` would stand."""
+    """A key of the fast generator, in place of `jax.random.key(seed)`; seeds are 0 to 2^32 - 1."""
+    if isinstance(seed, int | np.integer) and not 0 <= seed < SEEDS:
+        raise BadArgument(f"a seed is 0 to {SEEDS - 1}; given {seed}")
     return jax.random.key(seed, impl=PCG4D)
 
 

@@ -15,6 +15,7 @@ import math
 import re
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,9 +23,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from sociarium.core import disk
+from sociarium.core.code import CODE_FILE, code_file
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, first_wrong
 from sociarium.core.patches import (
     LONGEST_TEXT,
@@ -35,6 +44,7 @@ from sociarium.core.patches import (
     Message,
     Patch,
 )
+from sociarium.core.random import SEEDS
 from sociarium.core.text import text_validator
 from sociarium.core.world_files import WORLD_FILES
 
@@ -47,6 +57,7 @@ MOST_UNMARKED = 1000  # steps between two marks
 MOST_PAGE = 1 << 25  # bytes of the unpacked page
 MOST_ACTIONS = 1 << 27  # bytes of the unpacked actions
 MOST_FILE = 1 << 27
+MOST_EPISODES = (1 << 31) - 1  # lanes of a seed, and episodes of a lane, before this one
 LONGEST_PLAYER_NAME = 60  # characters
 
 Step = Annotated[int, Field(ge=0, le=MOST_STEPS)]
@@ -58,6 +69,7 @@ Chair = Annotated[str, Field(pattern=ONE_CHAIR)]
 PlayerName = Annotated[str, Field(min_length=1), text_validator(LONGEST_PLAYER_NAME)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+?&=,;|':% -]{0,499}$")]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+FileHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # SHA-256
 
 
 class _Page(BaseModel):
@@ -90,9 +102,9 @@ class Page(_Page):
     env: Name
     players: Annotated[int, Field(ge=1, le=MOST_SEATS)]
     seats: Annotated[tuple[Chair, ...], Field(max_length=MOST_SEATS)]
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    lane: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
-    number: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
+    seed: Annotated[int, Field(ge=0, lt=SEEDS)] = 0
+    lane: Annotated[int, Field(ge=0, le=MOST_EPISODES)] = 0
+    number: Annotated[int, Field(ge=0, le=MOST_EPISODES)] = 0
     numbers: Annotated[
         dict[Annotated[str, Field(max_length=200)], Plain | list[Plain]], Field(max_length=500)
     ] = {}
@@ -106,6 +118,7 @@ class Page(_Page):
     privileged: Annotated[tuple[Short, ...], Field(max_length=8)] = ()
     revealed: Annotated[tuple[Short, ...], Field(max_length=64)] = ()
     trial: Annotated[int, Field(ge=0, lt=1 << 20)] = 0  # of a series
+    files: Annotated[dict[Short, FileHash], Field(max_length=16)] = {}  # of world and charter
     carried: bool = False  # pure players began with what they remembered of the trial before
     texts: Annotated[tuple[Text, ...], Field(max_length=MOST_TEXTS)] = ()
     patches: Annotated[tuple[Patch, ...], Field(max_length=MOST_TEXTS)] = ()
@@ -113,6 +126,14 @@ class Page(_Page):
     asked: Annotated[tuple[Asked, ...], Field(max_length=MOST_TEXTS)] = ()
     marked: Annotated[int, Field(ge=1, le=MOST_UNMARKED)] = MARKED  # steps between two marks
     marks: Annotated[tuple[tuple[Step, Hash], ...], Field(max_length=MOST_TEXTS)] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_no_files(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Most worlds have no files, and then nothing about files is written."""
+        found = serialise(self)
+        if not found.get("files"):
+            found.pop("files", None)
+        return found
 
     @model_validator(mode="after")
     def _fits(self) -> "Page":
@@ -161,19 +182,30 @@ def plain_name(world: str) -> str:
 
 
 def files_beside(world: str) -> dict[str, str]:
-    """The files that describe a world and its charter, by what they are called beside its episode.
+    """The files of a world and its charter, tables or code, by their names beside its episode.
 
     >>> files_beside("my/task.toml+my/village.toml+speech?words=8")
     {'world.toml': 'my/task.toml', 'charter.toml': 'my/village.toml'}
     """
     found: dict[str, str] = {}
     for number, part in enumerate(world.split("+")):
-        path = part.partition("?")[0]
+        path = _path_in(part.partition("?")[0])
         suffix = Path(path).suffix
-        if suffix in WORLD_FILES and path not in found.values():
+        if suffix in (*WORLD_FILES, CODE_FILE) and path not in found.values():
             many = sum(name.startswith("charter") for name in found)
             name = f"charter{many + 1 if many else ''}" if number else "world"
             found[name + suffix] = path
+    return found
+
+
+def file_hashes(world: str) -> dict[str, str]:
+    """SHA-256 of the files of a world and its charter, by their names beside its episode."""
+    found: dict[str, str] = {}
+    for name, path in files_beside(world).items():
+        try:
+            found[name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError as error:
+            raise CannotRead(f"Cannot read {path}: {error.strerror}.") from error
     return found
 
 
@@ -194,7 +226,16 @@ def found_in(world: str, folder: Path) -> str:
 def _renamed(world: str, names: dict[str, str]) -> str:
     """A world's name with other names for its files."""
     parts = [part.partition("?") for part in world.split("+")]
-    return "+".join(names.get(path, path) + mark + query for path, mark, query in parts)
+    renamed = []
+    for name, mark, query in parts:
+        path = _path_in(name)
+        renamed.append(names.get(path, path) + name.removeprefix(path) + mark + query)
+    return "+".join(renamed)
+
+
+def _path_in(name: str) -> str:
+    """The path in a name such as `file.py:Class`; any other name as it is."""
+    return code_file(name) or name
 
 
 def record(page: dict[str, Any], actions: Int[np.ndarray, "time players"], kinds: int) -> Record:

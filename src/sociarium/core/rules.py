@@ -12,7 +12,13 @@ from any of them. Layout of the docstring:
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+LONGEST_LISTED = 8  # values of a parameter that a rule sheet lists
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,13 @@ class RuleSheet:
     rules: dict[str, str]
     departures: tuple[str, ...]
     law: tuple[str, ...] = ()
+
+    def with_parameters(self, changed: Mapping[str, tuple[Any, Any]]) -> "RuleSheet":
+        """The sheet with a last rule, P1, that lists changed parameters: value and usual value."""
+        if not changed:
+            return self
+        listed = "; ".join(f"{name} is {_shown(*values)}" for name, values in changed.items())
+        return replace(self, rules={**self.rules, "P1": f"Changed parameters: {listed}."})
 
     @classmethod
     def read(cls, docstring: str | None) -> "RuleSheet":
@@ -64,3 +77,13 @@ class RuleSheet:
         rules = "\n".join(f"{number:>4}  {text}" for number, text in self.rules.items())
         law = (f"Law {number}: {text}" for number, text in enumerate(self.law, 1))
         return "\n".join((f"{self.title}: {self.summary}{paper}.", rules, *law, *self.departures))
+
+
+def _shown(value: Any, usual: Any) -> str:
+    if np.size(value) > LONGEST_LISTED:
+        return "not the usual table"
+    now, before = (
+        ", ".join(f"{x:g}" for x in np.ravel(np.asarray(values, float)))
+        for values in (value, usual)
+    )
+    return f"{now} instead of {before}"

@@ -26,8 +26,12 @@ class Wrapper(Environment[Any, Any]):
             raise AttributeError(f"{type(self).__name__} does not forward {name}()")
         return found
 
+    def default_params(self) -> Any:
+        """The inner parameters."""
+        return self.inner.params()
+
     def params(self, **changes: object) -> Any:
-        """The inner numbers, with some of them changed by name."""
+        """The inner parameters, some changed by name."""
         return self.inner.params(**changes)
 
     def reset(self, key: Key[Array, ""], params: Any) -> Any:

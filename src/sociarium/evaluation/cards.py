@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sociarium import catalogue
 from sociarium.arena.seating import demonstration
 from sociarium.core.environment import Environment
 from sociarium.evaluation.baselines import RANDOM, Baseline, baseline, best_baseline
@@ -72,7 +73,7 @@ class Card:
 
 
 def card(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     alone: Environment[Any, Any],
     cooperators: str = COOPERATOR,
     defectors: str = DEFECTOR,
@@ -90,6 +91,7 @@ def card(
 
     The planner is the best of all but the controls and random play; `alone` has one player.
     """
+    env = catalogue.environment(env)
     cooperator, defector = two_kinds(env, cooperators, defectors)
     (bystander,) = roster.parse(idle)
     others = (bystander,) * (env.players - 1)
@@ -141,7 +143,7 @@ def markdown(card: dict[str, Any]) -> str:
     """The table of a card's plain numbers; without a dilemma, of its two baselines."""
 
     def shown(value: dict[str, float]) -> str:
-        return str(Estimate(**value))
+        return str(Estimate.read(value))
 
     planner = card["planner"]
     rows = [

@@ -192,10 +192,7 @@ def _compared(one: ReportSource, other: ReportSource, cell: Cell) -> CellCompari
     a, b = (np.array([x[seed] for seed in seeds], np.float64) for x in (left, right))
     if a.ndim == 2:
         return CellComparison(*cell, first, second, difference_of_shares(b, a), len(seeds))
-    difference = paired_difference(b, a)
-    if len(seeds) == 1:
-        difference = Estimate(difference.mean, math.nan, math.nan)
-    return CellComparison(*cell, first, second, difference, len(seeds))
+    return CellComparison(*cell, first, second, paired_difference(b, a), len(seeds))
 
 
 def _told(value: Value) -> bool:

@@ -15,7 +15,15 @@ import numpy as np
 
 from sociarium import catalogue
 from sociarium.evaluation.mixtures import LineUp, Played, play
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, FAINT, INK, plain_axes, write
+from sociarium.evaluation.plots import (
+    COOPERATING,
+    DEFECTING,
+    FAINT,
+    INK,
+    new_figure,
+    plain_axes,
+    write,
+)
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR, Diagram, diagram
 from sociarium.players import roster
 from sociarium.players.roster import Seat
@@ -153,10 +161,9 @@ def _diagram(played: Played, at: Sequence[int], after: bool) -> Diagram:
 
 def save(found: Sequence[Arm], path: Path, title: str, footnote: str = "") -> None:
     """Writes the four arms side by side: what is shared in full lines, what is earned dashed."""
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(11.5, 3.7))
+    figure = new_figure(11.5, 3.7)
     grid = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
     figure.subplots_adjust(left=0.065, right=0.99, top=0.72, bottom=0.19, wspace=0.09)
     for axes, arm in zip(grid, found, strict=True):

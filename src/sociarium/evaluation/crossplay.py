@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.arena.seating import Chair, names_of
 from sociarium.core.environment import Environment
@@ -66,7 +67,7 @@ class PartnerReturns:
 
 
 def crossplay(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     roster: Sequence[str | Chair],
     *,
     episodes: int = 30,
@@ -74,6 +75,7 @@ def crossplay(
     on_progress: OnProgress = silent,
 ) -> PartnerReturns:
     """Plays every pair of the roster, so many episodes in each seat, in one batch."""
+    env = catalogue.environment(env)
     if len(roster) < 2:
         raise BadArgument(f"a roster has at least two players; given {len(roster)}")
     return play_beside(env, roster, roster, episodes=episodes, seed=seed, on_progress=on_progress)
@@ -151,13 +153,11 @@ def _place(everybody: list[str | Chair], chair: str | Chair) -> int:
 
 def draw(found: PartnerReturns, path: Path, *, title: str, footnote: str = "") -> None:
     """A heatmap: rows are focal players, columns their partners."""
-    from matplotlib.figure import Figure
-
     from sociarium.evaluation import plots
 
     rows, cols = len(found.names), len(found.partners)
     means = np.array([[cell.mean for cell in row] for row in found.table])
-    figure = Figure(figsize=(3.4 + 0.95 * cols, 2.2 + 0.62 * rows))
+    figure = plots.new_figure(3.4 + 0.95 * cols, 2.2 + 0.62 * rows)
     axes = figure.add_axes((0.30, 0.14, 0.66, 0.62))
     shown = axes.imshow(means, cmap="cividis", aspect="auto")
     middle = (means.min() + means.max()) / 2

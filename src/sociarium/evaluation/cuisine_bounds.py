@@ -114,7 +114,6 @@ class CuisineBounds:
         missing = [unit for unit in units if unit.missing(self.read(unit.cell))]
         if not missing or seconds <= 0:
             return
-        self.out.mkdir(parents=True, exist_ok=True)
         lock = disk.FolderLock(self.out).take()
         try:
             for number, unit in enumerate(missing):

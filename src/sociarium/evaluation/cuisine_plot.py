@@ -8,7 +8,7 @@ import numpy as np
 from sociarium.envs.kitchens.menus import ALPHAS, find_level
 from sociarium.evaluation.cuisine_bounds import INTERVALS, MAIN_LEVEL, TEAMS, LevelTeam
 from sociarium.evaluation.cuisine_scores import GPT4, ROWS, SOURCE, ScoreRow, Scores
-from sociarium.evaluation.plots import FAINT, INK, PAPER, checked, plain_axes, write
+from sociarium.evaluation.plots import FAINT, INK, PAPER, checked, new_figure, plain_axes, write
 from sociarium.metrics.bootstrap import over_episodes
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def save(scores: Scores, path: Path) -> None:
 
 def draw(scores: Scores) -> "Figure":
     """A panel for each number of cooks: the share against the interval, and what is proved."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.4, 4.5))
+    figure = new_figure(10.4, 4.5)
     grid = figure.subplots(1, len(TEAMS), sharey=True)
     figure.subplots_adjust(left=0.06, right=0.985, top=0.735, bottom=0.2, wspace=0.08)
     for axes, players in zip(grid, TEAMS, strict=True):
@@ -47,7 +45,7 @@ def draw(scores: Scores) -> "Figure":
     _legend(figure)
     episodes = scores.episodes(LevelTeam(MAIN_LEVEL, TEAMS[0]), "drawn", "greedy")
     notes = (
-        f"Drawn orders, means over {len(episodes)} seeds, 95% bootstrap intervals. Schedules are "
+        f"Drawn orders, means over {len(episodes)} seeds, 95% intervals. Schedules are "
         "clairvoyant; the shaded area lies between the schedules with pre-cooking and what is "
         "proved of any team.",
         f"GPT-4: {SOURCE}, three episodes of published orders.",

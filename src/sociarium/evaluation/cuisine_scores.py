@@ -6,7 +6,7 @@ orders. An interval in which no order has ended does not count; it does not occu
 whose first order always ends within 60 steps.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +35,7 @@ GPT4: Mapping[int, tuple[tuple[int, int], ...]] = {
 }
 # The same setting as 2 cooks above, in the paper's table of ablations.
 GPT4_AGAIN = ((10, 26), (10, 17), (11, 13), (12, 12), (11, 11))
-# CoS with 2 cooks by level: from memory of the paper, not from a source at hand.
-GPT4_RECALLED: Mapping[int, float] = {
-    **{0: 0.727, 1: 0.706, 7: 0.682, 2: 0.687, 4: 0.664, 8: 0.504},
-    **{3: 0.764, 9: 0.725, 10: 0.701, 5: 0.661, 11: 0.692, 12: 0.559},
-}
+SUMMED_UP = {"level 3": (MAIN_LEVEL,), "mean of 12 levels": PAPER_LEVELS}
 
 Counts = Int[np.ndarray, "episodes intervals kinds"]  # completed, failed, open; perhaps a bound
 
@@ -136,7 +132,7 @@ def summed_score(fractions: Sequence[tuple[int, int]]) -> float:
 def summaries(scores: Scores) -> list[dict[str, Any]]:
     """Every row of the tables of drawn orders, as plain data."""
     found = []
-    for name, levels in (("level 3", (MAIN_LEVEL,)), ("mean of 12 levels", PAPER_LEVELS)):
+    for name, levels in SUMMED_UP.items():
         for players in TEAMS:
             for row in ROWS:
                 shares = scores.of_levels(levels, players, row)
@@ -160,10 +156,10 @@ def summaries(scores: Scores) -> list[dict[str, Any]]:
     return found
 
 
-def markdown(scores: Scores) -> list[str]:
+def markdown(scores: Scores, levels: Collection[str] = tuple(SUMMED_UP)) -> list[str]:
     """The tables, and what they say, from what is stored."""
-    parts = [*_sentence(scores), *_published(scores), "", *_recalled(scores)]
-    rows = summaries(scores)
+    parts = [*_sentence(scores), *_published(scores)]
+    rows = [row for row in summaries(scores) if row["levels"] in levels]
     for name in dict.fromkeys(row["levels"] for row in rows):
         parts += ["", *_drawn(name, [row for row in rows if row["levels"] == name])]
     parts += ["", _limits(scores)]
@@ -197,14 +193,11 @@ def _sentence(scores: Scores) -> list[str]:
         return []
     return [
         f"On the published orders of level 3, a greedy dispatcher reaches {', '.join(reached)}: "
-        "one order seed, three episodes summed, so there is no interval. Orders that are open at "
-        "the end count for nobody; by orders completed alone, summed over intervals, it is "
-        f"{', '.join(met)}. The rules differ: our "
-        "cooks act in the order of their seats, where GPT-4 could list its commands in any order; "
-        "a command that cannot be carried out costs one cook its step, where one that could not "
-        "be read cost the whole team; the dispatcher is a program that reads the whole kitchen, "
-        "of which GPT-4 was told in words. Orders, recipes, times and the count of failures (at "
-        "most one in a step) are the same.",
+        "one order seed, three episodes summed, so there is no interval. By orders completed "
+        f"alone, summed over intervals, it is {', '.join(met)}. The rules differ: our cooks act in "
+        "the order of their seats, GPT-4 could list its commands in any order; a command that "
+        "cannot be carried out costs one cook its step here and the whole team there; the "
+        "dispatcher reads the whole kitchen, which GPT-4 received as text.",
         "",
     ]
 
@@ -233,27 +226,6 @@ def _published(scores: Scores) -> list[str]:
     ]
 
 
-def _recalled(scores: Scores) -> list[str]:
-    """The levels one by one, beside figures of the paper that are recalled."""
-    lines = ["| level | greedy | GPT-4, recalled |", "|---|---|---|"]
-    ours = {}
-    for level in PAPER_LEVELS:
-        found = _fractions(scores, LevelTeam(level, TEAMS[0]), GREEDY)
-        if found is not None:
-            ours[level] = summed_score(found)
-            lines.append(f"| {level} | {ours[level]:.3f} | {GPT4_RECALLED[level]:.3f} |")
-    if len(ours) == len(PAPER_LEVELS):
-        means = [float(np.mean(list(each.values()))) for each in (ours, GPT4_RECALLED)]
-        lines.append(f"| mean | {means[0]:.3f} | {means[1]:.3f} |")
-    return [
-        *lines,
-        "",
-        "CoS of 2 cooks on the published orders of each level, counted as published. The figures "
-        "of GPT-4 in this table are recalled from the paper and were not checked against it; for "
-        "level 3 it is the higher of the two above.",
-    ]
-
-
 def _drawn(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     heads = [f"interval {interval}" for interval in INTERVALS]
     columns = ["cooks", "who", "seeds", *heads, "CoS", "CoS with open orders", "proved best"]
@@ -261,11 +233,11 @@ def _drawn(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         shares = [f"{share:.2f}" for share in row["intervals"]]
         proved = "" if row["proved"] is None else "{} of {}".format(*row["proved"])
-        told = [_told(Estimate(**row[count])) for count in ("cos", "cos_with_open")]
+        told = [_told(Estimate.read(row[count])) for count in ("cos", "cos_with_open")]
         told = [str(row["cooks"]), row["who"], str(row["seeds"]), *shares, *told, proved]
         lines.append(f"| {' | '.join(told)} |")
     note = f"{name[0].upper()}{name[1:]}, drawn orders, `rules=fixed`."
-    means = "Means over seeds, 95% bootstrap intervals, left out where all seeds score alike."
+    means = "Means over order seeds with 95% intervals, left out where all seeds score alike."
     return [*lines, "", f"{note} {means}"]
 
 
@@ -276,14 +248,11 @@ def _limits(scores: Scores) -> str:
     told = " and ".join(limits.values()) or "no time yet"
     return (
         f"CP-SAT had {told} for each schedule, counted by the work it does, with one worker. Every "
-        "schedule was played in the world, and its row tells what came of it. `at most` is what "
-        "was proved when the solver stopped: of the orders completed, and of CoS if all of these "
-        "are among the orders that end in any case. The bound without pre-cooking holds for "
-        "schedules in which nothing is begun for an order before it is there. It does not hold for "
-        "the greedy team, which uses what it began for orders that have failed. `proved best` "
-        "counts schedules that meet as many orders as can be met. A schedule is made to complete "
-        "as many orders as possible: one that completes more of those that are open at the end may "
-        "have a lower CoS, and has a higher one with open orders."
+        "schedule knows all orders in advance and was played in the world. `at most` is what was "
+        "proved when the solver stopped. The bound without pre-cooking holds for schedules that "
+        "begin nothing for an order before it arrives, so not for the greedy team. `proved best` "
+        "counts schedules that complete as many orders as can be completed; such a schedule may "
+        "have a lower CoS, which leaves out orders that are open at the end."
     )
 
 

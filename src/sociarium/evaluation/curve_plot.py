@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sociarium.evaluation.learning_curves import COLOURS
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, INK, plain_axes, rendered
+from sociarium.evaluation.plots import COOPERATING, DEFECTING, INK, new_figure, plain_axes, rendered
 
 if TYPE_CHECKING:
     from sociarium.evaluation.findings import CurvePoints
@@ -22,12 +22,10 @@ def line_label(one: "CurvePoints", sides: int) -> str:
 
 def curve_picture(curves: Sequence["CurvePoints"], told: str) -> bytes:
     """An SVG with a panel for each of the first contestants, a line for each arm and side."""
-    from matplotlib.figure import Figure
-
     models = list(dict.fromkeys(one.model for one in curves))[:MOST_PANELS]
     arms = list(dict.fromkeys(one.arm for one in curves))
     sides = len({one.side for one in curves})
-    figure = Figure(figsize=(WIDTH, HEIGHT * len(models)), layout="constrained")
+    figure = new_figure(WIDTH, HEIGHT * len(models), layout="constrained")
     panels = figure.subplots(len(models), 1, squeeze=False)[:, 0]
     for axes, model in zip(panels, models, strict=True):
         for one in curves:

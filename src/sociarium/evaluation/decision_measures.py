@@ -27,9 +27,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from sociarium.arena.clocks import Turns, clock
-from sociarium.arena.match_folder import DECISIONS, TIMING
+from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
 from sociarium.core.episode import Episode
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.record import Page
 from sociarium.evaluation.values import Value, share_of
 from sociarium.language.models.repair import RUNGS
 from sociarium.players.roster import Seat
@@ -63,6 +64,19 @@ class HostDecisions:
             tuple(chair.name for chair in chairs),
             clock,
         )
+
+    def lacks(self, page: Page) -> str:
+        """How these decisions differ from those of a record; nothing where they do not."""
+        rows = [tuple(map(row.get, ("seat", "asked", "landed", "failure"))) for row in self.rows]
+        asked = [(one.seat, one.asked, one.landed, one.failure) for one in page.asked]
+        if rows != asked:
+            return f"{DECISIONS} and {EPISODE} tell of different decisions"
+        timed = {
+            (n, row.get("asked"), row.get("landed")) for row in self.usage for n in row["seats"]
+        }
+        if self.usage and not {each[:3] for each in asked} <= timed:
+            return f"{TIMING} lacks decisions that {EPISODE} has"
+        return ""
 
     def of(self, seats: Sequence[int]) -> list[dict[str, Any]]:
         """The decisions of these seats."""

@@ -112,7 +112,7 @@ def deterrence(
     values = np.stack([[raw[kind][row], raw[kind][row] - left[kind][row]] for kind, row in at])
     shape = (-1, many, 2, 2)  # draws, cooperating co-players, kinds, points or breaches
     means = values.mean(-1).reshape(1, *shape[1:])
-    draws = resampled(values[:, :, None]).reshape(shape)
+    draws = resampled(values).reshape(shape)
     fines, drawn = threshold(means)[0], threshold(draws)
 
     def by_others(of: Callable[[np.ndarray], np.ndarray]) -> tuple[Estimate, ...]:

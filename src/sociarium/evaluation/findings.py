@@ -39,6 +39,7 @@ from sociarium.metrics.power import units_needed
 
 BACKGROUNDS = 5  # arms of one world from which on it is told how much partners matter
 ALPHA = 0.05
+ONE_POLICY = "one trained policy is one training seed, the unit of a claim about learners"
 ROUNDING = 1e-12  # of differences that are all the same
 
 
@@ -56,7 +57,7 @@ class ArmMetric:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values; a share of nothing is null."""
-        return _plain(asdict(self))
+        return _plain(vars(self))
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return _plain(asdict(self))
+        return _plain(vars(self))
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Pair:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {**_plain(asdict(self)), "apart": self.apart}
+        return {**_plain(vars(self)), "apart": self.apart}
 
 
 @dataclass(frozen=True)
@@ -419,7 +420,8 @@ class Findings:
             if len(seeds) < 2:
                 yield _Draft(one, about, len(seeds), why="there are fewer than two seeds of both")
             else:
-                yield _draft(one, about, *values)
+                draft = _draft(one, about, *values)
+                yield replace(draft, one_policy=any(map(_is_trained, (who, other))))
 
     def _pairs(self, one: Hypothesis) -> Iterable[tuple[str, tuple[Any, Any]]]:
         """What is compared with what: two arms by each contestant, or two contestants by arm.
@@ -504,7 +506,7 @@ def _orders(one: UnitResult) -> int:
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """With nothing in place of numbers that are none."""
-    told = {name: _plain(x) if isinstance(x, dict) else x for name, x in row.items()}
+    told = {name: _plain(x.as_dict()) if isinstance(x, Estimate) else x for name, x in row.items()}
     return {
         n: None if isinstance(x, float) and not math.isfinite(x) else x for n, x in told.items()
     }
@@ -523,6 +525,11 @@ class _Draft:
     why: str = ""
     equal: str = ""  # what a test of equivalence says
     needed: int | None = None
+    one_policy: bool = False  # whether a contestant is one trained policy
+
+
+def _is_trained(model: str) -> bool:
+    return model.startswith("policy:")
 
 
 def _draft(
@@ -557,6 +564,9 @@ def _judged(draft: _Draft, adjusted: float | None, against: float | None) -> Fin
     else:
         assert adjusted is not None and one.test
         say = verdict(adjusted, against, draft.effect, one.test, ALPHA)
+    why = draft.why or ("the values are identical" if draft.equal == "identical" else "")
+    if draft.one_policy and say in ("supported", "contradicted"):
+        say, why = "inconclusive", ONE_POLICY
     return Finding(
         one.id,
         one.says,
@@ -567,7 +577,7 @@ def _judged(draft: _Draft, adjusted: float | None, against: float | None) -> Fin
         adjusted,
         against,
         say,
-        draft.why or ("the values are identical" if draft.equal == "identical" else ""),
+        why,
         draft.needed,
         one.published,
     )

@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from sociarium import catalogue
 from sociarium.evaluation.mixtures import Played, mixtures, play
-from sociarium.evaluation.plots import FAINT, INK, PAPER, write
+from sociarium.evaluation.plots import FAINT, INK, PAPER, new_figure, write
 from sociarium.evaluation.schelling import COOPERATOR, DEFECTOR
 from sociarium.metrics.bootstrap import Estimate, estimate, over_episodes, resampled
 from sociarium.metrics.welfare import gini
@@ -116,8 +116,8 @@ def _level(played: Played, cooperator: Seat, defector: Seat, best: int) -> Estim
         (total[at] - mine) / (played.reward_returns.shape[2] - 1)
         for at, mine in zip((best, best - 1), own, strict=True)
     ]
-    values = np.stack([np.stack([o, e]) for o, e in zip(own, others, strict=True)])[:, :, None]
-    draws, means = resampled(values), values.mean((2, 3))
+    values = np.stack([np.stack([o, e]) for o, e in zip(own, others, strict=True)])
+    draws, means = resampled(values), values.mean(2)
     level = self_interest(*(means[0] - means[1]))
     return estimate(float(level), self_interest(*(draws[:, 0] - draws[:, 1]).T))
 
@@ -134,14 +134,12 @@ def self_interest(gain: Numbers, good: Numbers) -> Float[np.ndarray, "*draws"]:
 
 def save(entries: Sequence[InstitutionWorth], path: Path, footnote: str = "") -> None:
     """Writes the heat map of self-interest levels, one row for each dilemma."""
-    from matplotlib.figure import Figure
-
     worlds = list(dict.fromkeys(entry.world for entry in entries))
     names = list(dict.fromkeys(entry.institution for entry in entries))
     levels = np.full((len(worlds), len(names)), np.nan)
     for entry in entries:
         levels[worlds.index(entry.world), names.index(entry.institution)] = entry.self_interest.mean
-    figure = Figure(figsize=(1.9 + 0.85 * len(names), 1.5 + 0.42 * len(worlds)))
+    figure = new_figure(1.9 + 0.85 * len(names), 1.5 + 0.42 * len(worlds))
     width, height = figure.get_size_inches()
     axes = figure.add_axes(
         (1.75 / width, 0.35 / height, 0.85 * len(names) / width, 0.42 * len(worlds) / height)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.evaluation.plots import INK, plain_axes, rendered
+from sociarium.evaluation.plots import INK, new_figure, plain_axes, rendered
 from sociarium.metrics.bootstrap import Estimate
 
 MOST_DOTS = 1000  # in one picture
@@ -43,13 +43,11 @@ def picture(
     `panels` are arms by world, `looks` the contestants with colour and mark, `estimates` are by
     arm and contestant.
     """
-    from matplotlib.figure import Figure
-
     row = 0.12 + 0.1 * max(len(looks), 1)
     height = sum(len(arms) * row + GAP + FOOT for arms in panels.values())
     left = 0.2 + LETTER * max(len(arm) for arms in panels.values() for arm in arms)
     width = max(7.2, left + 4.0)
-    figure = Figure(figsize=(width, height))
+    figure = new_figure(width, height)
     top = height
     for world, arms in panels.items():
         tall = len(arms) * row

@@ -23,7 +23,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.deterrence import law_of
 from sociarium.evaluation.mixtures import seat_string
-from sociarium.evaluation.plots import FAINT, INK, PAPER, plain_axes, wrapped, write
+from sociarium.evaluation.plots import FAINT, INK, PAPER, new_figure, plain_axes, wrapped, write
 from sociarium.metrics.bootstrap import over_episodes
 from sociarium.metrics.welfare import gini
 from sociarium.views.progress import OnProgress, watched
@@ -143,7 +143,7 @@ def citizens(env: Environment[Any, Any]) -> str:
 
 
 def map_laws(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     grid: str | Grid,
     seats: str = "",
     *,
@@ -158,6 +158,7 @@ def map_laws(
     >>> env = make("clean_up+law?cleaned=-1+sanction")
     >>> map_laws(env, "law.fine=0:5:10,sanction.ratio=1:6:5")  # two maps, in a notebook
     """
+    env = catalogue.environment(env)
     numbers = read_grid(grid) if isinstance(grid, str) else grid
     if not isinstance(env, Society):
         raise BadArgument(f"{env.id or env} has no charter; give one, as in clean_up+law?zapped=2")
@@ -201,9 +202,7 @@ def save(found: LawMap, path: Path, footnote: str = "") -> None:
 
 def draw(found: LawMap, footnote: str = "") -> "Figure":
     """Two maps, of welfare and equality; with one number two curves."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 4.6))
+    figure = new_figure(10.0, 4.6)
     shown = ("welfare", "equality")
     for axes, measure in zip(figure.subplots(1, len(shown)), shown, strict=True):
         (_heatmap if len(found.grid) == 2 else _curve)(figure, axes, found, measure)

@@ -1,16 +1,17 @@
 """Learning curves of several seeds as pictures: one panel for each world."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Num
 
-from sociarium.evaluation.plots import FAINT, INK, checked, plain_axes, write
-from sociarium.metrics.bootstrap import MIDDLE, iqm
+from sociarium.evaluation.plots import FAINT, INK, checked, new_figure, plain_axes, write
+from sociarium.metrics.bootstrap import FEW_SEEDS, over_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,17 +43,23 @@ def save(
 
 
 def draw(
-    lines: Sequence[Line], *, title: str, footnote: str = "", measure: str = COLLECTIVE
+    lines: Sequence[Line],
+    *,
+    title: str,
+    footnote: str = "",
+    measure: str = COLLECTIVE,
+    levels: Mapping[str, float] = MappingProxyType({}),
 ) -> "Figure":
-    """The interquartile mean over seeds with its bootstrap interval, against steps."""
-    from matplotlib.figure import Figure
+    """The mean over seeds with Student's interval, against steps; every seed if there are few.
 
+    `levels` are returns of other players by name, such as random play: dashed lines.
+    """
     begun = [line for line in lines if len(line.steps)]
     panels = list(dict.fromkeys(line.panel for line in begun))
     names = list(dict.fromkeys(line.name for line in lines))
     down, across = max(1, -(-len(panels) // ACROSS)), min(max(len(panels), 1), ACROSS)
     width, height = 3.6 * max(across, 2) + 0.5, 3.0 * down + 1.45
-    figure = Figure(figsize=(width, height))
+    figure = new_figure(width, height)
     grid = figure.subplots(down, across, squeeze=False)
     figure.subplots_adjust(
         left=0.62 / width,
@@ -64,6 +71,7 @@ def draw(
     )
     for axes, panel in zip(grid.flat, panels, strict=False):
         _panel(axes, panel, [line for line in lines if line.panel == panel], names)
+        _draw_levels(axes, levels)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:
@@ -73,7 +81,10 @@ def draw(
     _legend(figure, shown, names, 1 - 0.62 / height)
     missing = [name for name in dict.fromkeys(line.panel for line in lines) if name not in panels]
     notes = [footnote] if footnote else []
-    notes.append("Interquartile mean over seeds, 95% bootstrap interval")
+    notes.append(
+        "Mean over seeds, Student's 95% interval from 3 seeds on (cut at the edge); each seed a "
+        "thin line if below 10"
+    )
     if missing:
         notes[-1] += f"; not begun: {', '.join(missing).replace('_', ' ')}"
     letters = int(width / LETTER)
@@ -81,6 +92,20 @@ def draw(
     for number, row in enumerate(reversed(rows)):
         figure.text(0.02, (0.07 + 0.13 * number) / height, row, fontsize=7, color=FAINT)
     return figure
+
+
+def _draw_levels(axes: Any, levels: Mapping[str, float]) -> None:
+    """A dashed line with its name at each level, all within the panel."""
+    if not levels:
+        return
+    low, high = axes.get_ylim()
+    low, high = min(low, *levels.values()), max(high, *levels.values())
+    margin = 0.07 * (high - low)
+    axes.set_ylim(low - margin, high + margin)
+    for name, level in levels.items():
+        axes.axhline(level, color=FAINT, linewidth=1, linestyle="--")
+        place = axes.get_yaxis_transform()
+        axes.text(0.99, level, name, transform=place, ha="right", va="bottom", fontsize=7)
 
 
 def smoothed(
@@ -100,16 +125,16 @@ def smoothed(
 
 
 def band(
-    returns: Float[np.ndarray, "rows seeds"], resamples: int = 1000
+    returns: Float[np.ndarray, "rows seeds"],
 ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, "2 rows"]]:
-    """The interquartile mean over seeds, row by row, and its interval."""
-    lot = np.random.default_rng(0)
-    which = lot.integers(returns.shape[1], size=(resamples, returns.shape[1]))
-    draws = iqm(returns[:, which])
-    return iqm(returns), np.percentile(draws, MIDDLE, axis=1)
+    """The mean over seeds, row by row, and its interval, which is NaN below 3 seeds."""
+    found = [over_seeds(row) for row in returns]
+    ends = np.array([[one.low, one.high] for one in found])
+    return np.array([one.mean for one in found]), ends.T
 
 
 def _panel(axes: Any, panel: str, lines: Sequence[Line], names: Sequence[str]) -> None:
+    bands = []
     for line in lines:
         if not len(line.steps):
             continue
@@ -121,9 +146,15 @@ def _panel(axes: Any, panel: str, lines: Sequence[Line], names: Sequence[str]) -
         steps = line.steps[whole] / 1e6
         middle, (low, high) = band(returns[whole])
         axes.plot(steps, middle, color=colour, linewidth=1.6)
-        axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
+        if returns.shape[1] < FEW_SEEDS:
+            axes.plot(steps, returns[whole], color=colour, linewidth=0.6, alpha=0.5)
+        bands.append((steps, low, high, colour))
         if line.done < 1:
             axes.plot(steps[-1:], middle[-1:], "o", color=colour, markersize=4)
+    bottom, top = axes.get_ylim()  # of the curves: a band of three seeds can be far wider
+    for *edges, colour in bands:
+        axes.fill_between(*edges, color=colour, alpha=0.2, linewidth=0)
+    axes.set_ylim(bottom, top)
     axes.set_title(panel.replace("_", " "), fontsize=10, color=INK, loc="left")
     axes.set_xlim(left=0)
     label = "\n".join(["million environment steps", *_lacking(lines)])

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from sociarium.arena.batch import Batch
 from sociarium.arena.screening import PlayedEpisode
-from sociarium.arena.seating import Chair, Seats, chairs_for
+from sociarium.arena.seating import Chair, Seats, chairs_for, world_for
 from sociarium.core import random
 from sociarium.core.devices import Device
 from sociarium.core.environment import Environment, compiled
@@ -65,8 +65,8 @@ class Measures:
         }
 
 
-def evaluate(
-    env: Environment[Any, Any],
+def measure(
+    env: Environment[Any, Any] | str,
     seats: Seats,
     *,
     episodes: int = 30,
@@ -77,13 +77,14 @@ def evaluate(
 ) -> Measures:
     """Plays a line-up many times, all episodes at once, and measures it.
 
-    >>> evaluate(make("clean_up"), "script:cooperator*5 script:defector*2", episodes=20)
+    >>> measure("clean_up", "script:cooperator*5 script:defector*2", episodes=20)
 
-    `seats` are as in `rollout`. Means are over episodes, with 95% bootstrap intervals. Without
+    `seats` are as in `rollout`. Means are over episodes, with 95% intervals. Without
     `on_progress` a bar shows how far it is, in a terminal and in a notebook.
     """
     if episodes < 1:
         raise BadArgument(f"episodes is 1 or more; given {episodes}")
+    env = world_for(env, seats)
     chairs = chairs_for(env, seats)
     with watched(on_progress, f"{env.id}, {env.players} players") as told:
         records = played(

@@ -9,6 +9,7 @@ report.json     what the units show; report.html is its page
 units           the matches of host players: records, decisions, recorded calls of models
 films           of some arms, as the page has them; they are sealed, not drawn again
 worlds          files that describe worlds of one's own, by the place of their arm
+minds           mind files and the files beside them, by a hash of the path in the seat
 seal.json       the hash of every member and of every line of units.jsonl, and one of all these
 
 The seal finds what was damaged or changed by hand. Whoever changes a pack on purpose can seal it
@@ -18,19 +19,24 @@ anew, so `pack_verification` plays the units again.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from sociarium.arena.match_folder import DECISIONS, EPISODE
 from sociarium.arena.series import trial_folder
+from sociarium.core import record
+from sociarium.core.code import code_in
 from sociarium.core.disk import step_name
 from sociarium.core.errors import BadArgument, CannotRead, first_wrong
 from sociarium.core.manifest import MANIFEST, plain, read_manifest
 from sociarium.core.record import files_beside
+from sociarium.evaluation.decision_measures import TOKENS_FOR, USAGE, HostDecisions
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_calls import call_lines
 from sociarium.evaluation.pack_file import (
@@ -42,9 +48,11 @@ from sociarium.evaluation.pack_file import (
     hashed,
     read_members,
     seal_members,
+    write_members,
 )
 from sociarium.evaluation.report import render_report
-from sociarium.evaluation.report_films import FILMS, read_films
+from sociarium.evaluation.report_films import FILMS, films_in, read_films
+from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.suite_run import (
     PLAN,
     PLAYED,
@@ -53,17 +61,55 @@ from sociarium.evaluation.suite_run import (
     SuiteRun,
     SuiteUnit,
     UnitResult,
+    packaged_prompts_hash,
+    unchecked,
     units,
 )
 from sociarium.language.models.store import CALLS
 from sociarium.players import roster
+from sociarium.players.minds.mind_files import SUFFIX, MindTable, read_mind_file, use_minds
 from sociarium.players.policy import SNAPSHOTS, WEIGHTS
 from sociarium.players.roster import Seat
 
-WORLDS, CALL_LINES = "worlds", "calls.jsonl"
+WORLDS, MINDS, CALL_LINES = "worlds", "minds", "calls.jsonl"
+MIND_FILE = "mind.toml"
 MOST_UNITS = 1_000_000
 MOST_CHAIRS = 4  # digits of how often a seat is there
+COUNTED = (*USAGE, "used", TOKENS_FOR)
+MOST_VALUE = 1e15  # of a number in units.jsonl
 _RESULT = TypeAdapter(UnitResult)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Config(_Part):
+    suite: str
+    digest: str
+    models: list[str]
+    preregistered: str = ""
+    private: str = ""
+    command: list[str] = []
+
+
+class _Git(_Part):
+    commit: str
+    changed: bool
+
+
+class _Devices(_Part):
+    backend: str
+    kind: str
+    count: int
+
+
+class _Manifest(_Part):
+    config: _Config
+    seeds: list[int]
+    versions: dict[str, str | None]
+    devices: _Devices | None
+    git: _Git | None
 
 
 @dataclass(frozen=True)
@@ -104,7 +150,9 @@ def make_pack(folder: Path) -> bytes:
             "`sociarium evaluate` goes on where it was stopped"
         )
     shown = RunPlan.model_validate(plain(plan.model_dump(mode="json")))
-    sealed = units(shown.suite, shown.models, shown.seeds)
+    minds = dict(_mind_members(run.units))
+    with use_minds(packed_minds(minds, folder)):
+        sealed = units(shown.suite, shown.models, shown.seeds)
     if len(sealed) != len(run.units):
         raise BadArgument(
             "a pack holds no paths of a machine, and without them two contestants have one name; "
@@ -116,7 +164,7 @@ def make_pack(folder: Path) -> bytes:
     ]
     by_key = {one.key: one for one in results}
     findings = Findings(shown.suite, sealed, by_key)
-    manifest = _timeless(read_manifest(folder), shown)
+    manifest = _timeless(read_manifest(folder), shown, sealed)
     report, films = report_bytes(findings), read_films(folder)
     if shown == plan and _read(folder / REPORT) != report:
         raise CannotRead(
@@ -131,7 +179,8 @@ def make_pack(folder: Path) -> bytes:
         PAGE: render_report(findings, manifest, shown.only, films).encode(),
         **{f"{FILMS}/{arm}.gif": film for arm, film in films.items()},
         **dict(_matches(run, sealed)),
-        **dict(_world_files(plan)),
+        **dict(_world_members(plan)),
+        **minds,
     }
     told = [
         SealedUnit(arm=u.arm.id, model=u.model, seed=u.seed, episode=u.episode, sha256=hashed(line))
@@ -143,7 +192,7 @@ def make_pack(folder: Path) -> bytes:
         for old, new in zip(before.chairs, after.chairs, strict=True)
         if old.kind == "policy"
     }
-    return seal_members(members, told, policies)
+    return seal_members(members, told, policies, packaged_prompts_hash())
 
 
 def read_plan(folder: Path) -> RunPlan:
@@ -166,11 +215,24 @@ def policy_hash(chair: Seat) -> str:
     return hashed(told.encode()) if files else ""
 
 
-def _timeless(manifest: Mapping[str, Any], plan: RunPlan) -> dict[str, Any]:
+def described_run(plan: RunPlan, found: Sequence[SuiteUnit]) -> dict[str, Any]:
+    """What a manifest says of the run besides the machine and the versions."""
+    return {
+        "suite": plan.suite.id,
+        "digest": plan.suite.digest,
+        "models": list(plan.models),
+        "seeds": sorted({unit.seed for unit in found}),
+    }
+
+
+def _timeless(
+    manifest: Mapping[str, Any], plan: RunPlan, found: Sequence[SuiteUnit]
+) -> dict[str, Any]:
     """A manifest without times, which are never the same."""
-    config = {**manifest.get("config", {}), "digest": plan.suite.digest}
-    kept = {name: manifest.get(name) for name in ("seeds", "versions", "devices", "git")}
-    return {"config": plain(config), **kept}
+    run = described_run(plan, found)
+    seeds = run.pop("seeds")
+    kept = {name: manifest.get(name) for name in ("versions", "devices", "git")}
+    return {"config": plain({**manifest.get("config", {}), **run}), "seeds": seeds, **kept}
 
 
 def _matches(run: SuiteRun, sealed: Sequence[SuiteUnit]) -> Iterator[tuple[str, bytes]]:
@@ -179,11 +241,15 @@ def _matches(run: SuiteRun, sealed: Sequence[SuiteUnit]) -> Iterator[tuple[str, 
         if not old.outside:
             continue
         for trial, folder in played_in(run.out / PLAYED / old.episode, old.arm.terms.trials):
-            record = _read(folder / EPISODE)
-            if record is None:
+            episode = _read(folder / EPISODE)
+            if episode is None:
                 raise CannotRead(f"{folder} has no {EPISODE}: the match of a unit is missing")
+            kept = record.unpacked(episode, str(folder / EPISODE))
+            decided = HostDecisions.read(folder, old.chairs, old.arm.terms.clock)
+            if wrong := decided.lacks(kept.page):
+                raise CannotRead(f"{folder}: {wrong}")
             name = member_name(new.episode, trial)
-            yield name + EPISODE, record
+            yield name + EPISODE, episode
             decisions = _read(folder / DECISIONS)
             yield from [] if decisions is None else [(name + DECISIONS, decisions)]
             calls = folder / CALLS
@@ -204,13 +270,46 @@ def member_name(episode: str, trial: int | None) -> str:
     return f"{PLAYED}/{episode}/" + ("" if trial is None else f"trial-{trial}/")
 
 
-def _world_files(plan: RunPlan) -> Iterator[tuple[str, bytes]]:
+def _world_members(plan: RunPlan) -> Iterator[tuple[str, bytes]]:
     for place, arm in enumerate(plan.suite.arm):
+        if code := code_in(arm.name):
+            raise BadArgument(
+                f"the arm {arm.id} has {code[0]}, which is Python: `verify` runs no code of a "
+                "pack, so a world or charter in Python cannot be packed. Use tables in TOML, or "
+                "install it as a package"
+            )
         for name, path in files_beside(arm.name).items():
-            data = _read(Path(path))
-            if data is None:
-                raise CannotRead(f"{path} is not here, which the world of the arm {arm.id} is in")
-            yield f"{WORLDS}/{place}/{name}", data
+            yield f"{WORLDS}/{place}/{name}", _needed(Path(path), f"the world of the arm {arm.id}")
+
+
+def _mind_members(found: Sequence[SuiteUnit]) -> Iterator[tuple[str, bytes]]:
+    """The mind files of chairs, and the files beside them."""
+    packed: dict[str, Path] = {}
+    for chair in dict.fromkeys(chair for unit in found for chair in unit.chairs):
+        source = dict(chair.options).get("mind", "")
+        if chair.kind != "llm" or not source.endswith(SUFFIX):
+            continue
+        shown = dict(roster.chair(plain(str(chair))).options)["mind"]
+        file = packed.setdefault(shown, Path(source))
+        if file != Path(source):
+            raise BadArgument(
+                f"a pack holds no paths of a machine, and without them the minds {file} and "
+                f"{source} have one name; give them by paths below the working directory"
+            )
+        beside = {name: file.parent / name for name in read_mind_file(file, source).beside}
+        for name, path in {MIND_FILE: file, **beside}.items():
+            yield f"{_mind_place(shown)}/{name}", _needed(path, f"the mind {source}")
+
+
+def _mind_place(source: str) -> str:
+    return f"{MINDS}/{hashed(source.encode())[:16]}"
+
+
+def _needed(file: Path, by: str) -> bytes:
+    data = _read(file)
+    if data is None:
+        raise CannotRead(f"{file} is missing; {by} needs it")
+    return data
 
 
 def _read(file: Path) -> bytes | None:
@@ -226,13 +325,42 @@ def _read(file: Path) -> bytes | None:
 # Reading, from anybody.
 
 
-def read_pack(path: Path) -> Pack:
-    """What a pack holds; one that differs from its seal is refused, and it is said in what."""
+def packed_minds(members: Mapping[str, bytes], pack: Path) -> Callable[[str], MindTable]:
+    """Finds minds by the paths in seats among the members of a pack, never at these paths."""
+
+    @cache
+    def find(source: str) -> MindTable:
+        place = _mind_place(source)
+        if f"{place}/{MIND_FILE}" not in members:
+            raise CannotRead(f"{pack} has no {place}/{MIND_FILE}, which a seat names as {source}")
+        with tempfile.TemporaryDirectory() as scratch:
+            write_members(members, place, Path(scratch))
+            return read_mind_file(Path(scratch) / MIND_FILE, source)
+
+    return find
+
+
+def read_pack(path: Path, trusted: bool = False) -> Pack:
+    """What a pack holds; one that differs from its seal is refused with what differs.
+
+    Prompts of packed minds can use any time and memory: unless `trusted` they are refused.
+    """
     members, seal = read_members(path)
+    if not trusted and any(name.startswith(f"{MINDS}/") for name in members):
+        raise CannotRead(
+            f"{path} holds mind files, whose prompts can use any time and memory. If you trust its "
+            "author, `sociarium verify --trust` checks it"
+        )
     plan = _plan(members[PLAN], f"{path}: {PLAN}")
+    if code := [part for arm in plan.suite.arm for part in code_in(arm.name)]:
+        raise CannotRead(f"{path}: {PLAN} names {code[0]}, which is Python; `verify` runs none")
     _check_size(plan, len(seal.units), path)
-    found = tuple(units(plan.suite, plan.models, plan.seeds))
-    manifest = _json(members[MANIFEST], f"{path}: {MANIFEST}")
+    with use_minds(packed_minds(members, path)):
+        found = tuple(units(plan.suite, plan.models, plan.seeds))
+    manifest = _manifest(members[MANIFEST], f"{path}: {MANIFEST}")
+    for arm, film in films_in(members).items():
+        if arm not in {one.id for one in plan.suite.arm} or not film.startswith(b"GIF8"):
+            raise CannotRead(f"{path}: {FILMS}/{arm}.gif is not the GIF of an arm of the suite")
     results = _results(members, plan, found, path)
     told = [(one.arm, one.model, one.seed, one.sha256) for one in seal.units]
     if told != [(one.arm, one.model, one.seed, hashed(one.line())) for one in results]:
@@ -269,14 +397,11 @@ def _check_size(plan: RunPlan, sealed: int, path: Path) -> None:
         )
 
 
-def _json(data: bytes, what: str) -> dict[str, Any]:
+def _manifest(data: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise CannotRead(f"{what} is no JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise CannotRead(f"{what} is no object")
-    return found
+        return _Manifest.model_validate_json(data).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise CannotRead(f"{what} is no manifest of a run: {first_wrong(error)}") from None
 
 
 def _results(
@@ -292,9 +417,11 @@ def _results(
     metrics = {metric.id for metric in plan.suite.metric}
     for unit, line in zip(found, lines, strict=True):
         try:
-            one = _RESULT.validate_json(line)
+            one = _RESULT.validate_json(unchecked(line))
         except ValidationError as error:
             raise CannotRead(f"{path}: {UNITS}, {unit_name(unit)}: {first_wrong(error)}") from None
+        except ValueError as error:
+            raise CannotRead(f"{path}: {UNITS}, {unit_name(unit)}: {error}") from None
         if (one.arm, one.model, one.seed, one.lineup, one.focal) != unit.place:
             raise CannotRead(
                 f"{path}: {UNITS} has a line of {one.arm!r}, {one.model!r}, seed {one.seed} where "
@@ -304,8 +431,27 @@ def _results(
             raise CannotRead(
                 f"{path}: {UNITS}, {unit_name(unit)}: the line is not as it is written"
             )
+        if wrong := _impossible(one, plan.suite):
+            raise CannotRead(f"{path}: {UNITS}, {unit_name(unit)}: {wrong}")
         results.append(one)
     return tuple(results)
+
+
+def _impossible(one: UnitResult, suite: Suite) -> str:
+    """A number or a curve that no unit has."""
+    if min(one.steps, one.decisions, one.failures) < 0 or one.steps > MOST_VALUE:
+        return f"it has {one.steps} steps, {one.decisions} decisions and {one.failures} failures"
+    counted = {metric.id for metric in suite.metric if metric.measure.partition(":")[0] in COUNTED}
+    for name, value in (one.values | one.curves).items():
+        least = 0.0 if name in counted else -MOST_VALUE
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not all(least <= x <= MOST_VALUE for x in numbers):  # NaN neither
+            return f"{name} is {value}; it can be between {least:g} and {MOST_VALUE:g}"
+    points = {f"{c.id} {side}": c.points + 1 for c in suite.curve for side in c.of}
+    for name, curve in one.curves.items():
+        if len(curve) != points.get(name):
+            return f"the curve {name} has {len(curve)} points; the suite has {points.get(name, 0)}"
+    return ""
 
 
 def unit_name(unit: SuiteUnit) -> str:

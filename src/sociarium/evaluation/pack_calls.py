@@ -44,7 +44,7 @@ def write_calls(lines: bytes, file: Path) -> None:
             for table, row in _rows(lines):
                 marks = ", ".join("?" * len(row))
                 sql.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
         raise CannotRead(f"the recorded calls are damaged ({error}).") from error
 
 

@@ -12,13 +12,14 @@ import re
 import struct
 import zipfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sociarium.core.errors import BadArgument, CannotRead, first_wrong
 from sociarium.core.manifest import MANIFEST
 from sociarium.evaluation.suite_run import PLAN, UNITS
+from sociarium.players.minds.mind_files import PROMPT_FILE
 
 REPORT, PAGE, SEAL = "report.json", "report.html", "seal.json"
 FORMAT = 1
@@ -33,6 +34,7 @@ _MEMBER = re.compile(
     r"(manifest|suite|report|seal)\.json|report\.html|units\.jsonl"
     r"|films/[a-z0-9][a-z0-9_.:-]{0,79}\.gif"
     r"|worlds/\d{1,3}/(world|charter\d?)\.(toml|json)"
+    rf"|minds/[0-9a-f]{{16}}/(mind\.toml|goals\.toml|personalities\.toml|{PROMPT_FILE})"
     r"|units/[0-9a-f]{16}/(trial-\d{1,2}/)?(play\.episode|decisions\.jsonl|calls\.jsonl)"
 )
 
@@ -60,6 +62,7 @@ class Seal(BaseModel):
     format: int = FORMAT
     rendered_with: dict[str, str]
     policies: dict[str, str]  # hashes of the weights of policies, by seat
+    prompts: str  # hash of the prompts that came with the program
     members: dict[str, str]
     units: list[SealedUnit]
     digest: str = ""  # of all the rest
@@ -91,12 +94,16 @@ def rendered_with() -> dict[str, str]:
 
 
 def seal_members(
-    members: Mapping[str, bytes], told: Sequence[SealedUnit], policies: Mapping[str, str]
+    members: Mapping[str, bytes],
+    told: Sequence[SealedUnit],
+    policies: Mapping[str, str],
+    prompts: str,
 ) -> bytes:
     """The file with these members and a seal of them."""
     seal = Seal(
         rendered_with=rendered_with(),
         policies=dict(sorted(policies.items())),
+        prompts=prompts,
         members={name: hashed(members[name]) for name in sorted(members)},
         units=list(told),
     )
@@ -118,6 +125,14 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
             f"{MOST_BYTES:,} in {MOST_MEMBERS:,} are allowed: pack fewer arms or contestants"
         )
     return data
+
+
+def write_members(members: Mapping[str, bytes], below: str, folder: Path) -> None:
+    """Writes the members whose names begin with `below` into a folder."""
+    for name, data in members.items():
+        if name.startswith(f"{below}/"):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / PurePath(name).name).write_bytes(data)
 
 
 def read_members(path: Path) -> tuple[dict[str, bytes], Seal]:

@@ -1,9 +1,11 @@
 """Whether a pack is true: its units are played again, and its report is worked out anew.
 
 Units of pure players are played from their seeds. Where language models decided, the match is
-played from their recorded calls and must come to the same record and the same decisions. What other
-players outside did is taken from the record: that it leads from mark to mark shows that the world
-answered so. All are measured again, and must have the sealed values to the last digit.
+played from their recorded calls: its prompts, record and decisions must be the sealed ones. What
+other players outside did is taken from the record; the world and the pure players must answer as
+recorded, and the match must ask whom its clock asks and end where its terms end it. All are
+measured again, and must have the sealed values to the last digit. A pack is verified only if every
+unit was played again without taking actions from a record.
 
 That a model gave the recorded answers, and what the manifest says of machine and versions, cannot
 be told from a pack.
@@ -14,9 +16,9 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,48 +26,60 @@ import numpy as np
 
 from sociarium.arena import replay
 from sociarium.arena.clocks import Realtime, clock
+from sociarium.arena.ends import calls_code
 from sociarium.arena.match_folder import DECISIONS, EPISODE, MatchFolder
 from sociarium.arena.play_many import play_many
-from sociarium.arena.replay import Replay, world_of
+from sociarium.arena.replay import world_of
 from sociarium.arena.series import Series, SeriesTerms, trial_folder
-from sociarium.charters.revealing import reveal
 from sociarium.core import disk, record
+from sociarium.core.actions import find_action
 from sociarium.core.environment import Environment
 from sociarium.core.errors import CannotRead, MissingExtra, SociariumError
-from sociarium.core.facets import Hidden
-from sociarium.core.hidden import draw_hidden
 from sociarium.core.manifest import MANIFEST, plain, versions
+from sociarium.core.patches import NewPlayer
 from sociarium.core.record import Page, Record, found_in, told_as
-from sociarium.evaluation.decision_measures import USAGE, WORDS
+from sociarium.evaluation.decision_measures import HostDecisions
 from sociarium.evaluation.pack import (
     CALL_LINES,
+    COUNTED,
     WORLDS,
     Pack,
+    described_run,
     member_name,
+    packed_minds,
     policy_hash,
     report_bytes,
     unit_name,
 )
 from sociarium.evaluation.pack_calls import write_calls
-from sociarium.evaluation.pack_file import PAGE, REPORT, rendered_with
+from sociarium.evaluation.pack_file import PAGE, REPORT, rendered_with, write_members
 from sociarium.evaluation.report import render_report
 from sociarium.evaluation.report_films import films_in
 from sociarium.evaluation.series_units import is_series, match_terms, play_all
-from sociarium.evaluation.suite import SuiteArm
+from sociarium.evaluation.suite import SuiteArm, read_suite, suites
 from sociarium.evaluation.suite_run import (
     PLAYED,
+    RunPlan,
     SuiteRun,
     SuiteUnit,
     UnitResult,
     environment,
+    packaged_prompts_hash,
 )
 from sociarium.language.models.config import Models
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.language.models.store import CALLS
 from sociarium.players import roster
+from sociarium.players.minds.mind_files import use_minds
+from sociarium.players.protocol import Absent
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
 
+# What the page of a record is before the first step.
+BEGUN_WITH = (
+    *("seed", "env", "players", "seats", "names", "lane", "number", "numbers", "clock"),
+    *("knowledge", "privileged", "revealed", "trial", "carried", "files"),
+)
 _PICTURE = re.compile(rb"base64,[A-Za-z0-9+/=]*")
 World = Environment[Any, Any]
 
@@ -77,11 +91,20 @@ class PackVerdict:
     digest: str
     members: int
     units: int
+    suite: str
+    suite_digest: str
+    suite_source: str  # whether it is the installed suite of its name
     played: int = 0  # units of pure players
     from_calls: int = 0  # units of language models, played from their recorded calls
     from_records: int = 0  # units of others, played from what they did
     not_replayed: Mapping[str, int] = field(default_factory=dict)  # by the reason
+    page_compared: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether the page was compared and every unit was played again."""
+        return self.page_compared and self.played + self.from_calls == self.units
 
 
 def verify_pack(
@@ -92,12 +115,56 @@ def verify_pack(
     `quick` plays nothing. A stranger's pack can ask for large worlds, and for policies in any
     place: unless `trusted` these are not played.
     """
-    notes = check_report(pack)
-    checked = PackVerdict(pack.seal.digest, len(pack.members), len(pack.units), notes=tuple(notes))
+    check_manifest(pack)
+    notes, suite = check_report(pack), pack.plan.suite
+    films = films_in(pack.members)
+    checked = PackVerdict(
+        digest=pack.seal.digest,
+        members=len(pack.members),
+        units=len(pack.units),
+        suite=suite.id,
+        suite_digest=suite.digest,
+        suite_source=suite_source(pack.plan),
+        page_compared=not notes,
+        notes=(*notes, *([f"{len(films)} films were not compared"] if films else [])),
+    )
     if quick:
         return checked
-    with tempfile.TemporaryDirectory() as scratch:
+    minds = packed_minds(pack.members, pack.path)
+    with tempfile.TemporaryDirectory() as scratch, use_minds(minds):
         return _Replayed(pack, trusted, Path(scratch)).verdict(checked, on_progress)
+
+
+def suite_source(plan: RunPlan) -> str:
+    """How a suite differs from the installed one of the same name."""
+    suite = plan.suite
+    if suite.id not in suites():
+        return "no installed suite has this name"
+    installed = read_suite(suite.id)
+    if suite.digest == installed.digest:
+        return "the installed suite"
+    for framings in ((), ("numbers",), ("story",), ("numbers", "story"), ("story", "numbers")):
+        with suppress(SociariumError):
+            asked = installed.framed(framings).chosen(plan.only).ending(suite.other_ends)
+            if suite.digest == asked.digest:
+                arms = f"{len(suite.arm)} of {len(installed.framed(framings).arm)} arms"
+                other_ends = f", ended by {', '.join(asked.other_ends)}" if asked.other_ends else ""
+                framed = f", framed as {', '.join(framings)}" if framings else ""
+                return f"{arms} of the installed suite{framed}{other_ends}"
+    return f"differs from the installed suite of this name, which has digest {installed.digest}"
+
+
+def check_manifest(pack: Pack) -> None:
+    """Refuses a manifest of another run than the plan of the pack."""
+    config, plan = pack.manifest.get("config"), pack.plan
+    found = config if isinstance(config, dict) else {}
+    found = {**found, "seeds": pack.manifest.get("seeds")}
+    for name, value in described_run(plan, pack.units).items():
+        if found.get(name) != value:
+            raise CannotRead(
+                f"{pack.path}: {MANIFEST} has {name} {found.get(name)!r}; the units were made with "
+                f"{value!r}"
+            )
 
 
 def check_report(pack: Pack) -> list[str]:
@@ -139,7 +206,9 @@ class _Replayed:
     @cached_property
     def run(self) -> SuiteRun:
         plan = self.pack.plan
-        return SuiteRun(plan.suite, plan.models, self.scratch / "run", plan.seeds)
+        run = SuiteRun(plan.suite, plan.models, self.scratch / "run", plan.seeds)
+        run.most_steps = {arm.id: self._longest(arm) + 1 for arm in plan.suite.arm}
+        return run
 
     def verdict(self, checked: PackVerdict, on_progress: OnProgress | None) -> PackVerdict:
         """Plays and compares everything that can be played here."""
@@ -159,6 +228,11 @@ class _Replayed:
         done = self.run.play(on_progress)
         for unit in chosen:
             self._compare(unit, expected[unit.key], done[unit.key])
+        if self.counts["records"]:
+            self.notes.append(
+                f"{self.counts['records']} units were checked from records: what their players "
+                "outside chose was not played again"
+            )
         return replace(
             checked,
             played=self.counts["played"],
@@ -169,22 +243,27 @@ class _Replayed:
         )
 
     def _other_key(self, unit: SuiteUnit) -> None:
-        if not any(chair.kind == "llm" for chair in unit.chairs):
+        asks_models = any(chair.kind == "llm" for chair in unit.chairs)
+        if not asks_models or self.pack.seal.prompts == packaged_prompts_hash():
             raise CannotRead(f"{self.pack.path}: the key of {unit_name(unit)} is not its own")
         self.notes.append(
-            "models were asked with other prompts than those of this version: what they did is "
-            "taken from records"
+            "models were asked with other prompts than those of this version, so their recorded "
+            "answers cannot be played again"
         )
 
     def _compare(self, unit: SuiteUnit, sealed: UnitResult, found: UnitResult) -> None:
         """Refuses a value that comes out otherwise."""
-        told: dict[str, Any] = {"steps": (sealed.steps, found.steps)}
-        if found.decisions:  # else it was played from a record, which has none
-            told["failures"] = sealed.failures, found.failures
+        told: dict[str, Any] = {
+            name: (getattr(sealed, name), getattr(found, name))
+            for name in ("steps", "decisions", "failures")
+        }
         for name in {**sealed.values, **found.values}:
-            if self._unrecorded(name, name in found.values):
+            if self._unrecorded(name, unit):
+                self.notes.append(f"{name} was not compared: packs hold no prices and no usage")
                 continue
             told[name] = sealed.values.get(name), found.values.get(name)
+        for name in {**sealed.curves, **found.curves}:
+            told[f"the curve {name}"] = sealed.curves.get(name), found.curves.get(name)
         for name, (before, now) in told.items():
             if repr(before) != repr(now):
                 raise CannotRead(
@@ -193,17 +272,12 @@ class _Replayed:
                     f"otherwise{self._versions()}"
                 )
 
-    @property
-    def _by_decisions(self) -> bool:
-        """Whether a metric is about what host players decided, or whose turn it was."""
-        words = (*WORDS, "last_apples")
-        metrics = self.pack.plan.suite.metric
-        return any(one.measure.partition(":")[0] in words for one in metrics)
-
-    def _unrecorded(self, metric: str, found: bool) -> bool:
-        """Whether a metric is of what calls used: no record has it, and prices are not sealed."""
+    def _unrecorded(self, metric: str, unit: SuiteUnit) -> bool:
+        """Whether a metric needs the usage of an agent, or the prices of a model."""
         (measure,) = [one.measure for one in self.pack.plan.suite.metric if one.id == metric]
-        return measure == "cost" or (measure in USAGE and not found)
+        used = measure.partition(":")[0] in COUNTED
+        how = self._ready.get(unit.episode, "played")
+        return (how == "records" and used) or (how == "calls" and measure == "cost")
 
     def _versions(self) -> str:
         there, here = self.pack.manifest.get("versions") or {}, versions()
@@ -218,7 +292,7 @@ class _Replayed:
             self.skipped[why] += 1
             return "", unit
         assert not isinstance(world, str)
-        placed = replace(unit, arm=self._placed(unit.arm, bounded=not unit.outside))
+        placed = replace(unit, arm=self._placed(unit.arm))
         if not unit.outside:
             return "played", placed
         if unit.episode not in self._ready:
@@ -231,22 +305,16 @@ class _Replayed:
         """The folder with the files that describe the world of an arm, if there are any."""
         place = [one.id for one in self.pack.plan.suite.arm].index(arm.id)
         folder = self.scratch / WORLDS / str(place)
-        for name, data in self.pack.members.items():
-            if name.startswith(f"{WORLDS}/{place}/"):
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / PurePath(name).name).write_bytes(data)
+        write_members(self.pack.members, f"{WORLDS}/{place}", folder)
         return folder
 
-    def _placed(self, arm: SuiteArm, bounded: bool = False) -> SuiteArm:
-        """The arm with its world where it lies here; `bounded`, it ends after what was played."""
+    def _placed(self, arm: SuiteArm) -> SuiteArm:
+        """The arm with its world where it lies here."""
         world, _, charter = found_in(told_as(arm.name), self._place(arm)).partition("+")
-        terms = arm.terms
-        if bounded and terms.steps is None:
-            terms = terms.model_copy(update={"steps": self._longest(arm) + 1})
-        return arm.model_copy(update={"world": world, "charter": charter, "terms": terms})
+        return arm.model_copy(update={"world": world, "charter": charter})
 
     def _longest(self, arm: SuiteArm) -> int:
-        return max(one.steps for one in self.pack.results if one.arm == arm.id)
+        return max((one.steps for one in self.pack.results if one.arm == arm.id), default=0)
 
     def _world(self, arm: SuiteArm) -> World | str:
         """The world of an arm, or why it cannot be made here."""
@@ -273,7 +341,7 @@ class _Replayed:
 
     def _absent(self, unit: SuiteUnit, world: World) -> str:
         """Why a unit cannot be played here; nothing if it can."""
-        custom = [end for end in unit.arm.terms.ends if end.startswith("custom:")]
+        custom = list(filter(calls_code, unit.arm.terms.ends))
         if custom and not self.trusted:
             return f"{custom[0]} is not called without --trust"
         for chair in dict.fromkeys(unit.chairs):
@@ -313,18 +381,21 @@ class _Replayed:
             raise CannotRead(
                 f"{self.pack.path}: {unit_name(unit)}: {missing[0]}{EPISODE} is missing"
             )
-        models = all(chair.kind == "llm" for chair in unit.chairs if chair.outside)
-        recorded = all(n + CALL_LINES in self.pack.members for n in names.values())
-        timed = isinstance(clock(unit.arm.terms.clock), Realtime)
-        if models and recorded and not timed and episode == unit.episode:
-            with self._told(unit):
-                self._play_from_calls(unit, world, names)
-            return "calls"
+        told, hosts = unit.arm.terms, [chair for chair in unit.chairs if chair.outside]
+        models = [chair for chair in hosts if chair.kind == "llm"]
+        without = [n for n in names.values() if n + CALL_LINES not in self.pack.members]
+        timed = isinstance(clock(told.clock), Realtime)
+        timed |= any(end.partition(":")[0] == "seconds" for end in told.ends)
+        if models and without:
+            raise CannotRead(
+                f"{self.pack.path}: {unit_name(unit)}: {without[0]}{CALL_LINES} is missing; the "
+                "calls of language models are always recorded"
+            )
         with self._told(unit):
-            for trial, name in names.items():
-                decisions = self.pack.members.get(name + DECISIONS, b"")
-                data = self.pack.members[name + EPISODE]
-                self._play_from_record(unit, world, trial, data, decisions)
+            if models == hosts and not timed and episode == unit.episode:
+                self._play_anew(unit, world, names, bool(models))
+                return "calls" if models else "played"
+            self._play_from_records(unit, world, names, timed)
         return "records"
 
     @contextmanager
@@ -335,17 +406,21 @@ class _Replayed:
         except SociariumError as error:
             raise CannotRead(f"{self.pack.path}: {unit_name(unit)}: {error}") from error
 
-    def _play_from_calls(
-        self, unit: SuiteUnit, world: World, names: Mapping[int | None, str]
+    def _play_anew(
+        self, unit: SuiteUnit, world: World, names: Mapping[int | None, str], asks_models: bool
     ) -> None:
+        """Plays the match of a unit; models answer as they are recorded."""
         told, seats = unit.arm.terms, " ".join(map(str, unit.chairs))
+        if not asks_models:  # models are told how many steps there are, and their calls end
+            told = unit.arm.at_most(self._longest(unit.arm) + 1).terms
         recorded, out = self.scratch / "calls" / unit.episode, self.run.out / PLAYED / unit.episode
-        for trial, name in names.items():
+        for trial, name in names.items() if asks_models else ():
             at = recorded if trial is None else trial_folder(recorded, trial)
             write_calls(self.pack.members[name + CALL_LINES], at / CALLS)
-        terms = replace(match_terms(told), calls=f"replay:{recorded}")
+        calls = f"replay:{recorded}" if asks_models else "live"
+        terms = replace(match_terms(told), calls=calls)
         params = world.params(**told.params)
-        with use_runtime(ModelRuntime(Models())):
+        with use_runtime(ModelRuntime(Models(), asks_fakes=True)):
             if None in names:
                 folder = MatchFolder(out)
                 folder.claim()
@@ -369,65 +444,77 @@ class _Replayed:
         for part in Page.model_fields:
             before, now = (getattr(one.page, part) for one in (sealed, played))
             if before != now and part != "sociarium":
-                raise CannotRead(f"{name}{EPISODE} is not what its calls lead to: {part} differs")
+                raise CannotRead(f"{name}{EPISODE} is not what is played again: {part} differs")
         if not np.array_equal(sealed.actions, played.actions):
             step = int(np.argwhere(sealed.actions != played.actions)[0][0])
-            raise CannotRead(f"{name}{EPISODE} is not what its calls lead to at step {step}")
-        if (folder / DECISIONS).read_bytes() != members.get(name + DECISIONS):
-            raise CannotRead(f"{name}{DECISIONS} is not what its calls lead to")
+            raise CannotRead(f"{name}{EPISODE} is not what is played again at step {step}")
+        decided = folder / DECISIONS
+        if (decided.read_bytes() if decided.exists() else None) != members.get(name + DECISIONS):
+            raise CannotRead(f"{name}{DECISIONS} is not what is played again")
 
-    def _play_from_record(
-        self, unit: SuiteUnit, world: World, trial: int | None, data: bytes, decisions: bytes
+    def _play_from_records(
+        self, unit: SuiteUnit, world: World, names: Mapping[int | None, str], timed: bool
     ) -> None:
-        """Checks a record by itself, and that it is of this unit, and lays it down to measure.
+        """Plays the trials of a unit with the recorded actions, and lays them down to measure."""
+        told, out = unit.arm.terms, self.run.out / PLAYED / unit.episode
+        absent = {seat: Absent() for seat, chair in enumerate(unit.chairs) if chair.outside}
+        # Seats that share answers are asked through one of them, which no record tells.
+        shares = any("archetypes" in dict(chair.options) for chair in unit.chairs)
+        terms, params = replace(match_terms(told), calls="live"), world.params(**told.params)
+        rules = SeriesTerms(told.trials, told.reveal, told.split, told.carry)
+        series = Series(
+            world,
+            " ".join(map(str, unit.chairs)),
+            rules,
+            seed=unit.seed,
+            terms=terms,
+            params=params,
+            guests=absent,
+        )
+        for trial, name in names.items():
+            data = self.pack.members[name + EPISODE]
+            kept = record.unpacked(data, EPISODE)
+            if any(isinstance(patch, NewPlayer) for patch in kept.page.patches):
+                raise CannotRead("its record seats another player during the match")
+            series.retrace(kept, partial(self._belongs, kept), by_terms=not (timed or shares))
+            decisions = self.pack.members.get(name + DECISIONS, b"")
+            at = out if trial is None else trial_folder(out, trial)
+            for folder in {out, at}:
+                folder.mkdir(parents=True, exist_ok=True)
+                disk.replace(folder / MANIFEST, json.dumps({"finished": True}).encode())
+            disk.replace(at / EPISODE, data)
+            if decisions:
+                disk.replace(at / DECISIONS, decisions)
+            self._decided(HostDecisions.read(at, unit.chairs, told.clock), world, kept)
 
-        Decisions are laid down as they are told; what they used is in no record.
-        """
-        told = unit.arm.terms
-        kept = record.unpacked(data, EPISODE)
-        env = reveal(world) if told.reveal else world
-        self._belongs(unit, world, env, trial, kept)
-        verdict = Replay(env, kept).verify(trusted=self.trusted)
-        if not verdict:
-            raise CannotRead(f"comes out differently at step {verdict.differs}: {verdict.why}")
-        episode = Replay(env, kept).episode()[0]
-        over = bool(episode.terminated[-1] or episode.truncated[-1] or told.ends)
-        if not over and len(kept) != (self.pack.plan.suite.find_arm(unit.arm.id).terms.steps):
-            raise CannotRead(f"{EPISODE} breaks off after {len(kept)} steps")
-        out = self.run.out / PLAYED / unit.episode
-        at = out if trial is None else trial_folder(out, trial)
-        for folder in {out, at}:
-            folder.mkdir(parents=True, exist_ok=True)
-            disk.replace(folder / MANIFEST, json.dumps({"finished": True}).encode())
-        disk.replace(at / EPISODE, data)
-        if decisions and self._by_decisions:
-            disk.replace(at / DECISIONS, decisions)
-
-    def _belongs(
-        self, unit: SuiteUnit, world: World, env: World, trial: int | None, kept: Record
-    ) -> None:
+    def _belongs(self, kept: Record, expected: Page) -> None:
         """Refuses the record of another match."""
-        told, page = unit.arm.terms, kept.page
-        params = world.params(**told.params)
-        if told.reveal or (trial is not None and world.has(Hidden)):
-            params, _ = draw_hidden(world, params, unit.seed, told.split)
-        expected = {
-            "seed": unit.seed,
-            "lane": 0,
-            "number": trial or 0,
-            "seats": [_bare(chair) for chair in unit.chairs],
-            "env": told_as(env.id),
-            "numbers": record.differing(params, env.params()),
-            "clock": str(clock(told.clock)),
-            "knowledge": told.knowledge,
-            "privileged": tuple(told.privileged),
-        }
-        for name, value in expected.items():
-            found: Any = getattr(page, name)
+        for name in BEGUN_WITH:
+            wanted, found = (getattr(page, name) for page in (expected, kept.page))
             if name == "seats":
-                found = [_bare(roster.chair(text)) for text in page.seats]
-            if found != value:
+                wanted, found = ([_bare(roster.chair(t)) for t in told] for told in (wanted, found))
+            if found != wanted:
                 raise CannotRead(f"its record is of another match: {name} is {plain(found)}")
+
+    def _decided(self, decided: HostDecisions, world: World, kept: Record) -> None:
+        """Refuses decisions that differ from the record: who was asked, who failed, what was done.
+
+        The action of an answer that counted is the one that its player did in that step.
+        """
+        if wrong := decided.lacks(kept.page):
+            raise CannotRead(wrong)
+        if any(one.landed >= len(kept) for one in kept.page.asked):
+            raise CannotRead(f"{EPISODE} has decisions after its last step")
+        for row in decided.rows:
+            told = row["decision"] if isinstance(row["decision"], dict) else {}
+            if row["failure"] or told.get("skill") or not told.get("action"):
+                continue
+            done = int(kept.actions[row["landed"], row["seat"]])
+            if find_action(world.actions, str(told["action"])) != done:
+                raise CannotRead(
+                    f"{DECISIONS} has {told['action']!r} for seat {row['seat']} at step "
+                    f"{row['landed']}, and {EPISODE} has {world.actions[done].name!r}"
+                )
 
 
 def _bare(chair: Seat) -> tuple[str, str, tuple[tuple[str, str], ...]]:

@@ -54,6 +54,17 @@ def rendered(figure: "Figure", kind: str) -> bytes:
     return file.getvalue()
 
 
+def new_figure(width: float, height: float, **options: Any) -> "Figure":
+    """An empty figure of this size in inches, which a notebook shows as a picture."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            return rendered(self, "png")
+
+    return Picture(figsize=(width, height), **options)
+
+
 def can_draw() -> bool:
     """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
@@ -76,10 +87,9 @@ def page(figure: "Figure") -> str:
 
 def draw(diagram: Diagram, *, title: str, footnote: str = "") -> "Figure":
     """The two curves with their intervals, fear and greed at the ends, the class as a caption."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(7.0, 4.6))
+    figure = new_figure(7.0, 4.6)
     axes = figure.add_axes((0.105, 0.15, 0.735, 0.655))
     last = diagram.players - 1
     width = max(last, 1)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.core.environment import Environment
 from sociarium.core.facets import Cooperation, find_facet
@@ -27,8 +28,8 @@ class PolicyReturns:
 
     @property
     def collective(self) -> Estimate:
-        """The return of all players together."""
-        return over_seeds(self.returns)
+        """The return of all players together, with its interval over training seeds."""
+        return over_seeds(self.returns.mean(1))
 
     @property
     def cooperation(self) -> float | None:
@@ -37,9 +38,15 @@ class PolicyReturns:
         return float(self.acts.sum()) / chances if self.has_rate and chances else None
 
     @staticmethod
-    def told(cooperation: float | None) -> str:
-        """Cooperation in a table."""
-        return "" if cooperation is None else f"{cooperation:.2f}"
+    def told(cooperation: float | None, opportunities: float | None = None) -> str:
+        """The rate of cooperation in a table, with opportunities an episode where they are stored.
+
+        Only totals over all seeds are stored, so it has no interval.
+        """
+        if cooperation is None:
+            return ""
+        chances = "" if opportunities is None else f" of {opportunities:.1f}"
+        return f"{cooperation:.2f}{chances}"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -59,7 +66,7 @@ def policies_of(folder: str, seeds: tuple[int, ...]) -> list[Seat]:
 
 
 def policy_returns(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     folder: str,
     seeds: tuple[int, ...],
     *,
@@ -69,6 +76,7 @@ def policy_returns(
     on_progress: OnProgress = silent,
 ) -> PolicyReturns:
     """Plays each seed's policy in all seats, each in episodes of its own."""
+    env = catalogue.environment(env)
     spec = find_facet(env, Cooperation)
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
     kinds = policies_of(folder, seeds)

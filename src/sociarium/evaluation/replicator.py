@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from sociarium import catalogue
 from sociarium.arena.batch import MOST_LANES, Batch, stacked
 from sociarium.arena.seating import shuffled
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.mixtures import mean_where
-from sociarium.evaluation.plots import COLOURS, FAINT, INK, plain_axes, wrapped, write
+from sociarium.evaluation.plots import COLOURS, FAINT, INK, new_figure, plain_axes, wrapped, write
 from sociarium.metrics.bootstrap import Estimate, estimate
 from sociarium.players import roster
 from sociarium.views.progress import OnProgress, watched
@@ -207,7 +208,7 @@ def compositions(players: int, kinds: int) -> Int[np.ndarray, "groups kinds"]:
 
 
 def payoffs(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     kinds: Sequence[str],
     varied: str = "",
     values: Sequence[float] = (0.0,),
@@ -221,6 +222,7 @@ def payoffs(
     >>> env = make("clean_up+sanction?ways=punish")
     >>> payoffs(env, ["script:cooperator", "script:punisher"], "sanction.ratio", [1, 3])
     """
+    env = catalogue.environment(env)
     chairs = tuple(roster.chair(kind) for kind in kinds)
     if len(chairs) < 2 or len(set(chairs)) < len(chairs):
         raise BadArgument(f"give two or more kinds of player that differ; given {list(kinds)}")
@@ -279,11 +281,9 @@ def save(found: Payoffs, path: Path, footnote: str = "") -> None:
 
 def draw(found: Payoffs, footnote: str = "") -> "Figure":
     """The shares of all kinds over generations, from equal ones, with a panel for each value."""
-    from matplotlib.figure import Figure
-
     many = len(found.values)
     width = max(1.2 + 2.1 * many, 6.4)
-    figure = Figure(figsize=(width, 4.1))
+    figure = new_figure(width, 4.1)
     panels = np.atleast_1d(figure.subplots(1, many, sharey=True))
     shown = slice(None, None, SHOWN)
     steps = np.arange(GENERATIONS + 1)[shown]

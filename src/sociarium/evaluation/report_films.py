@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sociarium.core.errors import BadArgument
+from sociarium.evaluation.suite import Suite
 from sociarium.evaluation.suite_run import SuiteRun
 from sociarium.views.progress import OnProgress, silent
 
@@ -13,14 +14,19 @@ MOST_FILMS, MOST_PICTURES = 12, 60
 SIZE = 14  # pixels of a cell
 
 
-def write_films(run: SuiteRun, arms: Sequence[str], on_progress: OnProgress = silent) -> None:
-    """Draws the first episode of each of these arms into the run's folder."""
+def check_films(suite: Suite, arms: Sequence[str]) -> None:
+    """Refuses films that cannot be drawn, before anything is played."""
     if len(set(arms)) > MOST_FILMS:
         raise BadArgument(f"a report has at most {MOST_FILMS} films; given {len(set(arms))}")
+    for arm in arms:
+        suite.find_arm(arm)
+
+
+def write_films(run: SuiteRun, arms: Sequence[str], on_progress: OnProgress = silent) -> None:
+    """Draws the first episode of each of these arms into the run's folder."""
     folder = run.out / FILMS
     for number, arm in enumerate(arms):
         on_progress(number, len(arms))
-        run.suite.find_arm(arm)
         unit = next(unit for unit in run.units if unit.arm.id == arm)
         episode = run.episode(unit)
         every = math.ceil(len(episode) / MOST_PICTURES)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core import random
-from sociarium.evaluation.plots import FAINT, INK, write
+from sociarium.evaluation.plots import FAINT, INK, new_figure, write
 from sociarium.evaluation.rewiring import Rates, cooperation
 
 
@@ -51,9 +51,7 @@ def _rate(rate: float) -> str:
 
 def save(phases: Sequence[Phase], path: Path, footnote: str = "") -> None:
     """Writes the diagrams side by side, one for each number of players."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(0.9 + 2.9 * len(phases), 3.7))
+    figure = new_figure(0.9 + 2.9 * len(phases), 3.7)
     grid = figure.subplots(1, len(phases), sharey=True, squeeze=False)[0]
     figure.subplots_adjust(
         left=0.62 / (0.9 + 2.9 * len(phases)), right=0.9, top=0.78, bottom=0.25, wspace=0.08

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from sociarium import catalogue
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.mixtures import mixtures, play
-from sociarium.metrics.bootstrap import Estimate, estimate, resampled
+from sociarium.metrics.bootstrap import Estimate, estimate, over_seeds, resampled
 from sociarium.players import roster
 from sociarium.players.policy import training_seeds
 from sociarium.players.scripted.known import scripts
@@ -120,9 +121,9 @@ class Diagram:
             "class": self.kind,
             "conditions": self.conditions,
             "intervals": {
-                "r_c": [[point.low, point.high] for point in self.r_c],
-                "r_d": [[point.low, point.high] for point in self.r_d],
-                **{name: [value.low, value.high] for name, value in ranged.items()},
+                "r_c": [point.interval for point in self.r_c],
+                "r_d": [point.interval for point in self.r_d],
+                **{name: value.interval for name, value in ranged.items()},
             },
         }
 
@@ -133,17 +134,23 @@ def diagram(
 ) -> Diagram:
     """The diagram of the mean returns of both groups in every mixture and episode.
 
-    Mixture c has c cooperators, from none to all; the entries of an absent group mean nothing.
+    Mixture c has c cooperators, from none to all; the entries of an absent group mean nothing. Of
+    several training seeds intervals are Student's over the seeds' means, so two seeds show nothing;
+    of one they are bootstrapped over episodes.
     """
     values = np.stack([cooperators, defectors], axis=1)
     values[0, 0] = values[-1, 1] = 0.0
-    means, draws = values.mean(axis=(2, 3)), resampled(values)
-
-    def difference(one: tuple[int, int], other: tuple[int, int]) -> Estimate:
-        return estimate(means[one] - means[other], draws[:, *one] - draws[:, *other])
+    by_seed = values.mean(axis=3)
+    draws = resampled(values[:, :, 0]) if values.shape[2] == 1 else None
 
     def point(at: tuple[int, int]) -> Estimate:
-        return estimate(means[at], draws[:, *at])
+        return over_seeds(by_seed[at]) if draws is None else estimate(by_seed[at][0], draws[:, *at])
+
+    def difference(one: tuple[int, int], other: tuple[int, int]) -> Estimate:
+        gaps = by_seed[one] - by_seed[other]
+        if draws is None:
+            return over_seeds(gaps)
+        return estimate(gaps[0], draws[:, *one] - draws[:, *other])
 
     players = len(values) - 1
     c = [(mixture + 1, 0) for mixture in range(players)]  # with l cooperating co-players
@@ -159,7 +166,7 @@ def diagram(
 
 
 def schelling(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     cooperators: str = COOPERATOR,
     defectors: str = DEFECTOR,
     *,
@@ -170,10 +177,11 @@ def schelling(
 ) -> Diagram:
     """Plays every mixture of two kinds of player and draws the diagram from their returns.
 
-    >>> schelling(make("clean_up", players=4), episodes=10)        # a picture in a notebook
+    >>> schelling("clean_up?players=4", episodes=10)        # a picture in a notebook
 
-    Of trained policies every training seed plays (`populations`), and intervals are over seeds too.
+    Of trained policies every training seed plays (`populations`), and intervals are over seeds.
     """
+    env = catalogue.environment(env)
     with watched(on_progress, f"{env.id}, {env.players} players") as told:
         given = {"episodes": episodes, "seed": seed, "params": params, "on_progress": told}
         return before_and_after(env, cooperators, defectors, **given)[0]

@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -39,8 +40,10 @@ LEVEL = "level"
 BY_NAME = ("ordered:", "aimed:")  # measures that end in the name of a player
 MOST_LINEUPS = 20_000  # in an arm
 MOST_ARMS = 1000
+MOST_SEEDS = 10_000  # of an arm
 FAKE_MODEL = re.compile(r"(llm:)?fake([?:].*)?(\*\d+)?")
 MODEL_SEAT = re.compile(r"\{model(?P<options>\?[^}\s]*)?\}(\*(?P<n>\d+))?")
+MOST_CONTESTANT_SEATS = 10_000  # of an arm
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.:-]{0,79}$")]
 Preparation = Annotated[str, Field(pattern=r"^sociarium (train|sweep) ", max_length=1000)]
@@ -60,7 +63,7 @@ class _Part(BaseModel):
 class ArmTerms(_Part):
     """How every arm is played, unless it says otherwise."""
 
-    seeds: Annotated[int, Field(ge=1, le=10_000)] = 10
+    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)] = 10
     first_seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     steps: Annotated[int, Field(ge=1, le=100_000)] | None = None
     clock: str = "lockstep"
@@ -99,6 +102,21 @@ class SuiteArm(_Part):
     demands: Sentence = ""  # what it takes to do well here
     factors: dict[Id, str] = {}  # what sets it apart from other arms, such as framing = "story"
     terms: ArmTerms = ArmTerms()
+
+    def at_most(self, steps: int) -> "SuiteArm":
+        """The arm with episodes of at most these steps; 0 leaves it as it is."""
+        if not steps:
+            return self
+        terms = self.terms.model_copy(update={"steps": min(steps, self.terms.steps or steps)})
+        return self.model_copy(update={"terms": terms})
+
+    @field_validator("seats")
+    @classmethod
+    def _bounded(cls, seats: str) -> str:
+        counts = [seat["n"] or "1" for seat in MODEL_SEAT.finditer(seats)]
+        if any(len(n) > 9 for n in counts) or sum(map(int, counts)) > MOST_CONTESTANT_SEATS:
+            raise ValueError(f"an arm has at most {MOST_CONTESTANT_SEATS:,} seats for contestants")
+        return seats
 
     @property
     def name(self) -> str:
@@ -148,7 +166,7 @@ class SuiteArm(_Part):
                 continue
             for _ in range(int(placed["n"] or 1)):
                 model = next(left, "")
-                chairs += roster.parse(contestant(model, placed["options"] or "", self.world))
+                chairs.append(roster.chair(contestant(model, placed["options"] or "", self.world)))
                 who.append(model)
         turns = self.terms.rotate and self.terms.lineups != "orders"
         turn = seed % len(chairs) if turns else 0

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sociarium.arena.call_estimate import RoleUse, estimate_calls
+from sociarium.arena.ends import calls_code
 from sociarium.evaluation.series_units import match_terms
 from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit
 from sociarium.language.models.config import Models
+from sociarium.players.protocol import Absent
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
 
@@ -61,11 +63,17 @@ def _more(
     first, told = units[0], units[0].arm.terms
     env = run.world(first.arm)
     terms = match_terms(told)
+    # No agent is asked and no function is called: agents stay where they are.
+    agents = [seat for seat, chair in enumerate(first.chairs) if chair.outside]
+    agents = [seat for seat in agents if first.chairs[seat].kind != "llm"]
+    guests = {seat: Absent() for seat in agents}
     seats = " ".join(map(str, first.chairs))
+    terms = replace(terms, ends=tuple(end for end in terms.ends if not calls_code(end)))
     params = env.params(**told.params)
-    estimate_calls(env, seats, terms, models, sample=1, params=params)  # compiles
+    asked = {"params": params, "guests": guests}
+    estimate_calls(env, seats, terms, models, sample=1, **asked)  # compiles
     began = time.perf_counter()
-    found = estimate_calls(env, seats, terms, models, sample=SAMPLE, params=params)
+    found = estimate_calls(env, seats, terms, models, sample=SAMPLE, **asked)
     took = (time.perf_counter() - began) * found.steps / max(found.sampled, 1)
     times = told.trials * sum(len(_models(unit)) for unit in units) / len(_models(first))
     roles = dict(total.roles)

@@ -9,8 +9,12 @@ that is killed and begun again goes on, and one that was changed plays anew what
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import logging
+import re
+import zlib
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sociarium import catalogue
 from sociarium.arena.batch import Batch
 from sociarium.arena.match import Match
-from sociarium.arena.match_folder import MatchFolder
+from sociarium.arena.match_folder import MatchFolder, read_record
 from sociarium.arena.play_many import play_many
 from sociarium.arena.replay import Replay
 from sociarium.arena.screening import PlayedEpisode
@@ -48,17 +52,20 @@ from sociarium.evaluation.series_units import (
     series_of,
     trial_episodes,
 )
-from sociarium.evaluation.suite import Metric, Side, Suite, SuiteArm
+from sociarium.evaluation.suite import MOST_SEEDS, Metric, Side, Suite, SuiteArm
 from sociarium.evaluation.values import Value, defined
 from sociarium.language.models.runtime import current_runtime
-from sociarium.players.minds.mind import mind_hashes
-from sociarium.players.minds.templates import find_goal, find_personality
+from sociarium.players.minds.mind import mind_hash, mind_hashes
+from sociarium.players.minds.mind_files import read_mind
+from sociarium.players.minds.templates import find_goal, find_personality, goals, personalities
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent, watched
 
+log = logging.getLogger(__name__)
 PLAN, UNITS, PLAYED = "suite.json", "units.jsonl", "units"
 # Terms that change no episode: what they do is in the seats and the seed.
 APART = frozenset({"seeds", "first_seed", "lineups", "roster", "low", "high", "rotate"})
+_CHECK = re.compile(rb'(?P<told>.*), "check": "(?P<check>[0-9a-f]{8})"}\n?', re.DOTALL)
 AT_ONCE = {True: 32, False: 256}  # matches, or lanes, after which results are written down
 
 
@@ -110,16 +117,27 @@ class UnitResult:
     def line(self) -> bytes:
         """As it is written down."""
         told = {name: x for name, x in vars(self).items() if name != "curves" or x}
-        return json.dumps(told).encode() + b"\n"
+        text = json.dumps(told).encode()
+        return text[:-1] + b', "check": "%08x"}\n' % zlib.crc32(text)
 
     @classmethod
     def read(cls, line: str | bytes) -> "UnitResult":
-        """What a line says."""
-        row = json.loads(line)
+        """What a line says; one that differs from its checksum is refused."""
+        row = json.loads(unchecked(line))
         tables = ("values", "curves")
         told = {name: _fixed(x) for name, x in row.items() if name not in tables}
         told |= {n: {name: _fixed(x) for name, x in row[n].items()} for n in tables if n in row}
         return cls(**told)
+
+
+def unchecked(line: str | bytes) -> bytes:
+    """A line without its checksum; raises `ValueError` where it differs."""
+    data = line.encode() if isinstance(line, str) else line
+    found = _CHECK.fullmatch(data)
+    text = found and found["told"] + b"}"
+    if found is None or text is None or int(found["check"], 16) != zlib.crc32(text):
+        raise ValueError("the line differs from its checksum")
+    return text
 
 
 Apart = Callable[[list[list[SuiteUnit]]], Iterator[list[UnitResult]]]
@@ -132,7 +150,7 @@ class RunPlan(BaseModel):
 
     suite: Suite
     models: tuple[str, ...] = ()
-    seeds: int | None = Field(None, ge=1)
+    seeds: int | None = Field(None, ge=1, le=MOST_SEEDS)
     only: tuple[str, ...] = ()  # arms, where the suite is not a whole one
 
 
@@ -158,10 +176,20 @@ def _units(suite: Suite, arm: SuiteArm, lineup: tuple[str, ...], seed: int) -> I
     }
     if any(chair.kind == "llm" for chair in chairs):
         played["templates"] = _templates()
-        goals = {dict(chair.options).get("goal") for chair in chairs if chair.kind == "llm"}
-        played["goals"] = sorted(find_goal(goal).text for goal in goals if goal)
-        kinds = {dict(chair.options).get("personality") for chair in chairs if chair.kind == "llm"}
-        told = sorted(repr(find_personality(kind)) for kind in kinds if kind)
+        told_to = [dict(chair.options) for chair in chairs if chair.kind == "llm"]
+        minds = {one["mind"]: read_mind(one["mind"]) for one in told_to if "mind" in one}
+        own = {name: mind_hash(table) for name, table in minds.items() if name.endswith(".toml")}
+        played |= {"minds": own} if own else {}
+        beside = lambda one: minds[one["mind"]].beside if "mind" in one else {}  # noqa: E731
+        aims = {find_goal(one["goal"], beside(one)).text for one in told_to if "goal" in one}
+        played["goals"] = sorted(aims)
+        told = sorted(
+            {
+                repr(find_personality(one["personality"], beside(one)))
+                for one in told_to
+                if "personality" in one
+            }
+        )
         played |= {"personalities": told} if told else {}
     episode = _hashed(played)
     measured: list[Any] = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
@@ -191,14 +219,24 @@ def _templates() -> dict[str, str]:
     return mind_hashes()
 
 
+def packaged_prompts_hash() -> str:
+    """The same for the same prompts, goals and personalities of the package."""
+    texts = [{name: repr(x) for name, x in known.items()} for known in (goals(), personalities())]
+    return _hashed([_templates(), *texts])
+
+
 class SuiteRun:
     """A suite in a folder: what is done, and what there is to do."""
 
     def __init__(self, suite: Suite, models: Sequence[str], out: Path, seeds: int | None = None):
+        if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+            raise BadArgument(f"seeds is 1 to {MOST_SEEDS:,}; given {seeds}")
         self.suite, self.out, self.models = suite, out, tuple(models)
         self.units = units(suite, models, seeds)
         self.seeds = seeds
+        self.most_steps: dict[str, int] = {}  # by arm, of episodes that are played again
         self._worlds: dict[tuple[str, int], Environment[Any, Any]] = {}
+        self._lock = disk.FolderLock(out)
 
     def world(self, arm: SuiteArm) -> Environment[Any, Any]:
         """The world of an arm; arms that share one share its programs."""
@@ -227,13 +265,16 @@ class SuiteRun:
             "private": sealed,
             "command": list(command),
         }
-        self.out.mkdir(parents=True, exist_ok=True)
+        with closing(self._lock.take()):
+            self._write_plan(config, only)
+
+    def _write_plan(self, config: Mapping[str, Any], only: tuple[str, ...]) -> None:
         if not (self.out / MANIFEST).exists():
             manifest = begun(config, sorted({unit.seed for unit in self.units}))
             disk.replace(self.out / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
         before = read_manifest(self.out).get("config", {})
         for name in ("suite", "digest", "private", "preregistered"):
-            if before.get(name) != config[name] and (name != "preregistered" or digest):
+            if before.get(name) != config[name] and (name != "preregistered" or config[name]):
                 raise BadArgument(
                     f"{self.out} was begun with another {name} ({before.get(name)!r}, now "
                     f"{config[name]!r}); give another folder"
@@ -247,16 +288,22 @@ class SuiteRun:
         return RunPlan(suite=self.suite, models=self.models, seeds=self.seeds)
 
     def done(self) -> dict[str, UnitResult]:
-        """Results by key; a line that was cut off while it was written is left out."""
-        file = self.out / UNITS
-        found = {}
-        for line in file.read_bytes().splitlines() if file.exists() else ():
+        """Results by key; the units of damaged lines are played again."""
+        return {result.key: result for result in map(UnitResult.read, self._whole_lines())}
+
+    def _whole_lines(self) -> list[bytes]:
+        file, whole = self.out / UNITS, []
+        try:
+            lines = file.read_bytes().splitlines() if file.exists() else []
+        except OSError as error:
+            raise CannotRead(f"Cannot read {file}: {error.strerror or error}.") from error
+        for number, line in enumerate(lines, 1):
             try:
-                result = UnitResult.read(line)
-                found[result.key] = result
+                UnitResult.read(line)
+                whole.append(line + b"\n")
             except (ValueError, KeyError, TypeError):
-                continue
-        return found
+                log.warning("%s: line %d is damaged; its unit is played again", file, number)
+        return whole
 
     def left(self, done: Container[str]) -> list[SuiteUnit]:
         """The units that are not done."""
@@ -266,6 +313,13 @@ class SuiteRun:
         self, on_progress: OnProgress | None = None, apart: Apart | None = None
     ) -> dict[str, UnitResult]:
         """Plays what is left, and gives all results; `apart` plays tables in other processes."""
+        with closing(self._lock.take()):
+            return self._play(on_progress, apart)
+
+    def _play(self, on_progress: OnProgress | None, apart: Apart | None) -> dict[str, UnitResult]:
+        whole = b"".join(self._whole_lines())
+        if (self.out / UNITS).exists() and (self.out / UNITS).read_bytes() != whole:
+            disk.replace(self.out / UNITS, whole)  # else the next line would follow a torn one
         done = self.done()
         left = self.left(done)
         with watched(on_progress, self.suite.id) as told:
@@ -297,9 +351,10 @@ class SuiteRun:
         env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
         most = min(AT_ONCE[outside or series], at_once or answered_at_once(table))
+        steps = max(self.most_steps.get(unit.arm.id, 0) for unit in table)
         for first in range(0, len(groups), most):
             some = groups[first : first + most]
-            firsts = [group[0] for group in some]
+            firsts = [replace(one, arm=one.arm.at_most(steps)) for one, *_ in some]
             if series:
                 played = self._series(env, firsts)
             else:
@@ -349,7 +404,11 @@ class SuiteRun:
             return [HostDecisions()] * terms.trials
         series = is_series(terms, env)
         trials = [trial_folder(folder, n) if series else folder for n in range(terms.trials)]
-        return [HostDecisions.read(trial, unit.chairs, terms.clock) for trial in trials]
+        found = [HostDecisions.read(trial, unit.chairs, terms.clock) for trial in trials]
+        for decided, trial in zip(found, trials, strict=True):
+            if wrong := decided.lacks(read_record(trial).page):
+                raise CannotRead(f"{trial}: {wrong}; remove {folder} to play its episode again")
+        return found
 
     def _curves(
         self,

@@ -6,6 +6,8 @@ from typing import Any
 
 from sociarium.core.errors import BadArgument, MissingExtra
 
+_TOO_DEEP = (RecursionError, SyntaxError)  # what parsing and compiling raise for deep nesting
+
 
 @cache
 def compile_template(template: str) -> Callable[..., str]:
@@ -20,7 +22,7 @@ def compile_template(template: str) -> Callable[..., str]:
     )
     try:
         compiled = sandbox.from_string(template)
-    except TemplateError as error:
+    except (TemplateError, *_TOO_DEEP) as error:
         raise BadArgument(f"the template cannot be read: {error}") from None
 
     def fill_in(**values: Any) -> str:
@@ -44,5 +46,5 @@ def names_in(template: str) -> frozenset[str]:
         return frozenset(
             meta.find_undeclared_variables(ImmutableSandboxedEnvironment().parse(template))
         )
-    except TemplateError as error:
+    except (TemplateError, *_TOO_DEEP) as error:
         raise BadArgument(f"the template cannot be read: {error}") from None

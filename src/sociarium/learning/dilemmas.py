@@ -9,13 +9,16 @@ does. Alone, there is nobody to wrong: who fails there fails in time, not social
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float
+
 from sociarium import catalogue
 from sociarium.learning.best_response import Response, best_responses, scripted_response
-from sociarium.metrics.bootstrap import Estimate, difference, over_episodes
+from sociarium.metrics.bootstrap import Estimate, difference, over_episodes, over_seeds, student
 from sociarium.networks.stored import NETWORK_VERSION
 
 COOPERATOR, DEFECTOR, RANDOM = "script:cooperator", "script:defector", "random"
@@ -43,13 +46,18 @@ class Answer:
 
     @classmethod
     def of(cls, response: Response) -> "Answer":
-        """The means of a response over its seeds or episodes, with their intervals."""
+        """The means of a scripted response over its episodes, with their intervals."""
         return cls(over_episodes(response.own), over_episodes(response.others))
+
+    @classmethod
+    def of_seeds(cls, response: Response) -> "Answer":
+        """The means of a learned response over its training seeds."""
+        return cls(_over_few_seeds(response.own), _over_few_seeds(response.others))
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> "Answer":
         """Read back from plain numbers."""
-        return cls(Estimate(**row["own"]), Estimate(**row["others"]))
+        return cls(Estimate.read(row["own"]), Estimate.read(row["others"]))
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -90,21 +98,27 @@ class DilemmaSetting:
         least = self.defector.others.mean
         span = self.cooperator.others.mean - least
         left = answer.others
-        return Estimate(*((x - least) / span for x in (left.mean, left.low, left.high)))
+        mean, low, high = ((x - least) / span for x in (left.mean, left.low, left.high))
+        return Estimate(mean, low, high)
 
     def temptation(self) -> Estimate | None:
         """What the best unkind answer earns above the best kind one; None without kindness."""
+        compared = self._compared()
+        return compared and difference(*(_tested(answer.own) for answer in compared))
+
+    def _compared(self) -> tuple[Answer, Answer] | None:
+        """The best unkind answer and the best kind one."""
         answers = [(self.cooperator, True), (self.defector, False)]
         for learner in self.learners.values():
             kindness = self.kindness(learner)
             if kindness is None:
                 return None
             answers.append((learner, kindness.mean > KIND))
-        kind, unkind = (
-            max((a.own for a, k in answers if k is wanted), key=lambda own: own.mean)
-            for wanted in (True, False)
+        unkind, kind = (
+            max((a for a, k in answers if k is wanted), key=lambda answer: answer.own.mean)
+            for wanted in (False, True)
         )
-        return difference(unkind, kind)
+        return unkind, kind
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -197,7 +211,7 @@ def verdict(
         found = best_responses(
             env, others, discounts=discounts, seeds=seeds, steps=steps, on_progress=told
         )
-        return dict(zip(discounts, map(Answer.of, found), strict=True))
+        return dict(zip(discounts, map(Answer.of_seeds, found), strict=True))
 
     return _verdict(world, trained, episodes)
 
@@ -266,6 +280,19 @@ def _pays(temptation: Estimate | None) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _over_few_seeds(values: Float[np.ndarray, " seeds"]) -> Estimate:
+    """The mean over training seeds; of two their range, which screens and is no 95% interval."""
+    found = over_seeds(values)
+    if found.bounded:
+        return found
+    return replace(found, low=float(values.min()), high=float(values.max()))
+
+
+def _tested(found: Estimate) -> Estimate:
+    """With Student's interval if it is of training seeds, be they only two."""
+    return student(np.array(found.values)) if len(found.values) > 1 else found
 
 
 def _shown(found: Estimate | None) -> dict[str, float] | None:

@@ -31,6 +31,7 @@ from sociarium.core.manifest import (
     timestamp,
     versions,
 )
+from sociarium.core.record import file_hashes
 from sociarium.networks.stored import NETWORK_VERSION, another_version
 
 FIXED = ("config", "seeds", "versions", "network_version", "devices", "git", "started")
@@ -81,16 +82,19 @@ class RunFolder:
         taken = [n for n in (MANIFEST, METRICS, CHECKPOINTS) if (self.path / n).exists()]
         if taken:
             raise BadArgument(
-                f"{self.path} already holds a run ({taken[0]} is there); give --resume to go on "
-                "with it, or another folder"
+                f"{self.path} already holds a run ({taken[0]} is there); give another folder, or "
+                "--resume to go on with a training"
             )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         self.own()
-        network = {"network_version": NETWORK_VERSION}
-        self._write_manifest({**begun(config, seeds), **network, "resumed": []})
+        manifest = begun(config, seeds)
+        manifest |= {"network_version": NETWORK_VERSION, "resumed": []}
+        if files := file_hashes(str(manifest["config"].get("world", ""))):
+            manifest["files"] = files
+        self._write_manifest(manifest)
         if self._draws:
             self._events = Tensorboard(self.path / EVENTS)
 

@@ -38,6 +38,8 @@ from sociarium.networks.critics import CriticInput, state_features
 
 WEIGHTS, FIT, LANES = 0, 1, 2  # streams of a learner's key
 
+MOST_LANES, MOST_STEPS = 1 << 20, 1 << 31  # steps are those of all lanes between two updates
+
 
 class PpoConfig(eqx.Module):
     """The hyperparameters of the algorithm."""
@@ -417,7 +419,7 @@ def _check(config: PpoConfig, partners: Partners) -> None:
 
 
 def check_batch(config: PpoConfig) -> None:
-    """Refuses numbers that do not divide."""
+    """Refuses numbers that do not divide, and more steps than a batch can have."""
     length = config.segment_length
     names = ("lanes", "num_steps", "epochs", "num_minibatches", "bptt_length")
     counts = {name: getattr(config, name) for name in names}
@@ -426,4 +428,9 @@ def check_batch(config: PpoConfig) -> None:
         raise BadArgument(
             f"{', '.join(names)} are 1 or more, and num_minibatches (times bptt_length, if "
             f"recurrent) divides num_steps; given {given}"
+        )
+    if config.lanes > MOST_LANES or config.lanes * config.num_steps > MOST_STEPS:
+        raise BadArgument(
+            f"there are at most {MOST_LANES:,} lanes, and {MOST_STEPS:,} steps of all lanes "
+            f"between two updates; given lanes={config.lanes}, num_steps={config.num_steps}"
         )

@@ -323,7 +323,7 @@ def plan_of(folder: str | Path) -> Plan:
     try:
         return read_plan({"curriculum": "", **LATER, **config})
     except (KeyError, TypeError) as error:
-        raise CannotRead(f"{folder} is no run of `sociarium train`: {error}") from error
+        raise CannotRead(f"{folder} is no run folder of `sociarium train`") from error
 
 
 def read_plan(config: Mapping[str, Any]) -> Plan:

@@ -1,8 +1,8 @@
 """Whether two settings differ, are equivalent, or neither is shown.
 
 A unit is what was drawn independently: a seed, or an episode where there is one for each seed. Two
-settings that were played with the same seeds are compared in pairs, seed by seed. Intervals are
-bootstrapped over units.
+settings that were played with the same seeds are compared in pairs, seed by seed. The interval of a
+mean difference is Student's below 30 units and bootstrapped over units from 30 on.
 
 The test of a difference is the permutation test by sign flips (`sign_flip_p`). Returns in social
 dilemmas have two humps or a long tail, and it needs no normal distribution: if the settings do not
@@ -22,7 +22,7 @@ import scipy.stats
 from jaxtyping import Float, Real
 
 from sociarium.core.errors import BadArgument
-from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate, iqm
+from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate, iqm, over_episodes
 
 Statistic = Literal["mean", "median", "iqm"]
 Direction = Literal["greater", "less", "different"]
@@ -66,11 +66,12 @@ def paired_difference(
 ) -> Estimate:
     """One less the other, unit by unit, summed up by the statistic of these differences.
 
-    Both have the same seeds in the same order. The interval of a mean is too narrow for few units:
-    with normal differences it misses the truth in 7 of 100 cases with 30 units, in 11 with 10 and
-    in 16 with 5.
+    Both have the same seeds in the same order. One unit has no interval. The interval of a median
+    or an interquartile mean is bootstrapped, and too narrow for few units.
     """
     differences, summed_up = _differences(one, other), STATISTICS[statistic]
+    if statistic == "mean" or len(differences) == 1:
+        return over_episodes(differences)
     draws = summed_up(differences[_resampled_units(len(differences))])
     return estimate(float(summed_up(differences)), draws)
 

@@ -1,6 +1,7 @@
 """Policies on disk: weights as safetensors, and a JSON page on what they see and may do."""
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +18,12 @@ from sociarium.core import disk
 from sociarium.core.actions import action_names
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead, CannotWrite
+from sociarium.core.params import without_parameters
 from sociarium.core.specs import ViewSpec
 from sociarium.networks.actor_critic import ActorCritic, NetworkConfig, actor_critic
 from sociarium.networks.q_values import QNetworkConfig, QValues, q_values
 
-FORMAT = 3
+FORMAT = 4
 NETWORK_VERSION = 2  # rises when networks see more or compute otherwise; 2 sees all of a society
 
 Weights = ActorCritic | QValues
@@ -35,8 +37,11 @@ def save(
     **about: Any,
 ) -> None:
     """Writes `file`.safetensors with all that acting needs, and `file`.json beside it."""
+    tensors = {name: np.asarray(leaf) for name, leaf in _named(_acting(weights)).items()}
+    data = safetensors.numpy.save(tensors)
     page = {
         "format": FORMAT,
+        "sha256": hashlib.sha256(data).hexdigest(),
         "world": env.id,
         "players": env.players,
         "actions": list(action_names(env.actions)),
@@ -47,13 +52,12 @@ def save(
         "seats": 0 if config.shared else len(jax.tree.leaves(weights)[0]),
         **about,
     }
-    tensors = {name: np.asarray(leaf) for name, leaf in _named(_acting(weights)).items()}
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWrite(file, error) from error
     disk.replace(file.with_suffix(".json"), json.dumps(page, indent=1).encode() + b"\n")
-    disk.replace(file.with_suffix(".safetensors"), safetensors.numpy.save(tensors))
+    disk.replace(file.with_suffix(".safetensors"), data)
 
 
 def load(
@@ -65,18 +69,27 @@ def load(
     """
     try:
         page = json.loads(file.with_suffix(".json").read_bytes())
-        stored = safetensors.numpy.load_file(file.with_suffix(".safetensors"))
+        data = file.with_suffix(".safetensors").read_bytes()
+        stored = safetensors.numpy.load(data)
     except (OSError, ValueError, SafetensorError) as error:
         raise CannotRead(f"{file} holds no policy that can be read: {error}") from error
     try:
         _check(file, page, env, elsewhere)
         like = _acting(jax.eval_shape(lambda key: _new(key, page, env), jax.random.key(0)))
         seats = (page["seats"],) if page["seats"] else ()
+        sealed = page["sha256"]
     except (AttributeError, KeyError, TypeError) as error:
         raise CannotRead(f"{file}.json is no page of a policy: {error!r}") from error
     wanted = {name: (*seats, *leaf.shape) for name, leaf in _named(like).items()}
     if {name: tensor.shape for name, tensor in stored.items()} != wanted:
         raise CannotRead(f"{file}.safetensors does not hold the weights that its page describes")
+    if broken := [name for name, tensor in stored.items() if not np.isfinite(tensor).all()]:
+        raise CannotRead(f"{file}.safetensors has values that are not finite, first in {broken[0]}")
+    if hashlib.sha256(data).hexdigest() != sealed:
+        raise CannotRead(
+            f"{file}.safetensors differs from the hash in {file.name}.json: it was damaged or "
+            "changed. Copy both files anew, or train again"
+        )
     leaves = [jnp.asarray(stored[name]) for name in wanted]
     return jax.tree.unflatten(jax.tree.structure(like), leaves), page
 
@@ -143,8 +156,18 @@ def _check(file: Path, page: Any, env: Environment[Any, Any], elsewhere: bool) -
         "actions": list(action_names(env.actions)),
         "view": json.loads(json.dumps(_view_page(env.view_spec))),
     }
-    for what, found in here.items():
-        if page[what] != found and not (what == "world" and elsewhere):
-            shown = f": {page[what]} against {found}" if what != "view" else ""
-            hint = " Give ?elsewhere=1 to play there all the same." if what == "world" else ""
-            raise BadArgument(f"{file} was trained with another {what}{shown}.{hint}")
+    others = [what for what, found in here.items() if page[what] != found]
+    if "world" in others and _same_world(page["world"], env):
+        others.remove("world")
+    fits = others == ["world"]  # it sees and does the same there
+    if not others or (fits and elsewhere):
+        return
+    what = others[1 if elsewhere and others[0] == "world" else 0]
+    shown = f": {page[what]} against {here[what]}" if what != "view" else ""
+    hint = " Give ?elsewhere=1 to play there all the same." if fits else ""
+    raise BadArgument(f"{file} was trained with another {what}{shown}.{hint}")
+
+
+def _same_world(trained: str, env: Environment[Any, Any]) -> bool:
+    """Whether two names of a world differ in parameters only."""
+    return without_parameters(trained, env.params()) == without_parameters(env.id, env.params())

@@ -1,13 +1,10 @@
 """The kind `agent`: `agent:http://...` over the wire, `agent:my_players.py:Polite` in Python."""
 
-import importlib
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
+from sociarium.core.code import load_code, names_code
 from sociarium.core.environment import Environment
-from sociarium.core.errors import BadArgument, CannotRead, SociariumError
+from sociarium.core.errors import BadArgument, SociariumError
 from sociarium.core.extensions import extensions
 from sociarium.players.http_player import HttpPlayer
 from sociarium.players.lifting import is_host_player, lift
@@ -30,14 +27,13 @@ def make_agent(
             )
         return HttpPlayer(ref)
     added = {name: kind for name, kind in extensions("players").items() if hasattr(kind, "decide")}
-    where, _, name = ref.rpartition(":")
-    if ref not in added and not (where and name.isidentifier()):
+    if ref not in added and not names_code(ref):
         known = f" or one of {', '.join(added)}" if added else ""
         raise BadArgument(
             f"{ref!r} is no agent; write agent:http://host:port/path, agent:file.py:Class, "
             f"agent:package.module:Class{known}"
         )
-    kind = added[ref] if ref in added else _named(where, name)
+    kind = added[ref] if ref in added else load_code(ref)
     whole = hasattr(kind, "open")
     if len(seats) > 1 and not whole:
         raise BadArgument(
@@ -55,27 +51,3 @@ def make_agent(
     if not is_host_player(made):
         raise BadArgument(f"{ref} has no decide, which every agent has")
     return lift(made)
-
-
-def file_of_agent(ref: str) -> str:
-    """The file that an agent comes from, if it comes from one."""
-    where = ref.rpartition(":")[0]
-    return where if where.endswith(".py") else ""
-
-
-def _named(where: str, name: str) -> Any:
-    """The class or function of this name in a file or a module."""
-    if where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(f"agents in {where}", where)
-        if spec is None or spec.loader is None or not Path(where).exists():
-            raise CannotRead(f"There is no file {where} to take {name} from.")
-        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    else:
-        try:
-            module = importlib.import_module(where)
-        except ImportError as error:
-            raise CannotRead(f"{where} cannot be imported ({error}).") from error
-    if not hasattr(module, name):
-        raise CannotRead(f"{where} has no {name}.")
-    return getattr(module, name)

@@ -1,6 +1,6 @@
 """A player behind an address: protocol 2, one POST of JSON for each question.
 
-The body is `{"protocol": 2, "deadline": 30.0, "percepts": [...]}`; with the first question also
+The body is `{"protocol": 2, "deadline": 60.0, "percepts": [...]}`; with the first question also
 `"opening"`: seats, names, rules. The answer is one decision, such as `{"action": "forward"}`, or
 for several seats `{"decisions": {"0": {"action": "forward"}, "1": {"skill": "explore"}}}`.
 """

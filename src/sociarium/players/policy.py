@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from sociarium import catalogue
 from sociarium.core import random
 from sociarium.core.disk import STEP_DIGITS, step_name
 from sociarium.core.environment import Environment, View
@@ -98,7 +99,7 @@ def snapshots_of(folder: str | Path) -> list[int]:
 
 def load_policy(
     folder: str | Path,
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     seed: int = -1,
     seat: int = -1,
     greedy: int = 0,
@@ -113,6 +114,7 @@ def load_policy(
     action; `elsewhere` allows another world than the one it was trained in; `at` asks for what the
     run had learned after so many steps, of which it kept a snapshot.
     """
+    env = catalogue.environment(env)
     seeds = training_seeds(folder)
     if seed >= 0 and seed not in seeds:
         raise BadArgument(f"{folder} has the seeds {', '.join(map(str, seeds))}; given seed={seed}")

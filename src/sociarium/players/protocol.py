@@ -13,6 +13,14 @@ from sociarium.core.percept import Percept
 from sociarium.core.text import Json
 
 
+def late_message(deadline: float) -> str:
+    """Why a decision that came too late does not count, and what helps."""
+    return (
+        f"no answer within {deadline:g} s; --deadline SECONDS, or ?deadline=SECONDS on the seat, "
+        "gives more time"
+    )
+
+
 @runtime_checkable
 class PurePlayer(Protocol):
     """Decides inside compiled code, from its own view alone.

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from sociarium import catalogue
 from sociarium.charters.society import Society
+from sociarium.core.code import code_file
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.extensions import extensions
+from sociarium.core.patches import MOST_SEATS
 from sociarium.core.queries import read_query, write_query
-from sociarium.players.agents import file_of_agent, make_agent
+from sociarium.players.agents import make_agent
 from sociarium.players.human import make_human
 from sociarium.players.kinds import SeatKind
 from sociarium.players.policy import load_policy, trained_in
@@ -71,7 +74,10 @@ def parse(seats: str) -> tuple[Seat, ...]:
             hint = f"If {match['kind']} is a script, write script:{match['kind']}."
             raise UnknownName("kind of player", match["kind"], tuple(kinds()), hint)
         options = tuple(read_query(match["options"] or "", _EXAMPLE).items())
-        chairs += [Seat(match["kind"], match["ref"] or "", options)] * int(match["n"] or 1)
+        number = match["n"] or "1"
+        if len(number) > len(str(MOST_SEATS)) or len(chairs) + int(number) > MOST_SEATS:
+            raise BadArgument(f"there are at most {MOST_SEATS:,} seats; given {seats[:60]!r}")
+        chairs += [Seat(match["kind"], match["ref"] or "", options)] * int(number)
     return tuple(chairs)
 
 
@@ -137,13 +143,13 @@ def script_names(env: Environment[Any, Any]) -> tuple[str, ...]:
     return (*scripts(env.world), *LAW_SCRIPTS, *social.STAND_FOR)
 
 
-def script(name: str, env: Environment[Any, Any], **options: object) -> PurePlayer:
+def script(name: str, env: Environment[Any, Any] | str, **options: object) -> PurePlayer:
     """The scripted player of this name, as the seat string `script:name?option=value` makes it.
 
     >>> rollout(env, [script("cooperator", env), "script:defector"])
     """
     given = tuple((option, str(value)) for option, value in options.items())
-    return player(Seat("script", name, given), env)
+    return player(Seat("script", name, given), catalogue.environment(env))
 
 
 @cache
@@ -174,7 +180,7 @@ def kinds() -> dict[str, SeatKind]:
             outside=True,
             needs_trust=True,
             resumed="snapshot",
-            file_of=file_of_agent,
+            file_of=code_file,
         ),
         SeatKind(
             "llm",

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 from sociarium.core.decision import BadAnswer
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.percept import Heard, Percept
+from sociarium.core.world_files import MOST_BYTES
 from sociarium.language.menus import Menu, MenuItem
 from sociarium.language.models.budget import Budget, CapReached, Caps
 from sociarium.language.models.config import Models, find_models, read_models
-from sociarium.language.models.limiter import RateLimiter
+from sociarium.language.models.limiter import MustWait, RateLimiter
 from sociarium.language.models.output import THOUGHT, OutputForm
 from sociarium.language.models.repair import (
     NoAnswer,
@@ -31,6 +34,7 @@ from sociarium.language.models.requests import (
     Usage,
 )
 from sociarium.language.models.store import CallReplay, CallStore, ReplayMismatch
+from sociarium.language.models.tracing import TRACE, Tracer
 
 DOCS = Path(__file__).parents[3] / "docs"
 MODEL = '[models.small]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "local"\n'
@@ -85,6 +89,26 @@ def test_a_wrong_line_of_models_toml_is_told_without_secrets(tmp_path, line, sai
         read_models(written(tmp_path, text + line))
     assert said in str(wrong.value) and "secret" not in str(wrong.value)
     assert "sk-abcdef" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'roles = "small"',
+        "roles = [1]",
+        "[roles]\nact = 3",
+        '[roles]\nact = ["small"]',
+        "models = 3",
+    ],
+)
+def test_odd_roles_and_models_are_refused_in_words(tmp_path, text):
+    with pytest.raises(CannotRead, match=r"are tables|which is no model"):
+        read_models(written(tmp_path, text))
+
+
+def test_a_models_file_is_read_up_to_a_bound(tmp_path):
+    with pytest.raises(CannotRead, match=r"models\.toml is larger than"):
+        read_models(written(tmp_path, "#" * (MOST_BYTES + 1)))
 
 
 def test_every_models_toml_of_the_docs_can_be_read(tmp_path):
@@ -168,6 +192,23 @@ def test_after_too_much_half_as_many_are_in_flight_and_the_server_is_obeyed():
     for _ in range(20):
         limiter.went_well()
     assert limiter.limit == 5 and limiter._wait(1) <= 0
+
+
+def test_who_has_less_patience_than_the_server_asks_for_waits_no_longer():
+    limiter = RateLimiter(1)
+
+    async def play():
+        async with limiter.slot(1):
+            waiting = asyncio.create_task(limiter.slot(1, patience=5.0).__aenter__())
+            await asyncio.sleep(0)
+            limiter.too_much(60.0)
+            with pytest.raises(MustWait):
+                await waiting
+        with pytest.raises(MustWait):
+            await limiter.slot(1, patience=5.0).__aenter__()
+
+    asyncio.run(asyncio.wait_for(play(), 2))
+    assert limiter.in_flight == 0
 
 
 # Caps.
@@ -287,6 +328,27 @@ def test_a_file_that_holds_no_calls_is_refused(tmp_path):
         CallReplay(tmp_path / "c").answer(request())
 
 
+def test_a_damaged_file_of_calls_is_refused_in_words(tmp_path):
+    recorded(tmp_path / "c", *[Completion("4" * 5000)] * 8).close()
+    data = (tmp_path / "c").read_bytes()
+    refused = 0
+    for place in range(100, len(data), 512):
+        (tmp_path / "d").write_bytes(data[:place] + b"\xff" * 300 + data[place + 300 :])
+        try:
+            list(CallReplay(tmp_path / "d").calls())
+        except CannotRead:
+            refused += 1
+    assert refused > 3
+
+
+def test_a_trace_that_a_full_disk_left_empty_begins_with_its_head(tmp_path):
+    (tmp_path / TRACE).touch()
+    Tracer(tmp_path, "match")
+    Tracer(tmp_path, "match")
+    (head,) = map(json.loads, (tmp_path / TRACE).read_text().splitlines())
+    assert head["match"] == "match"
+
+
 # Repairs.
 
 
@@ -331,6 +393,49 @@ def test_what_can_be_mended_here_is_not_asked_again(text, choice):
     ladder, requests = asked(text)
     answered = ladder()
     assert (answered.value, answered.rung, len(requests)) == (choice, "local_fix", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Player 1 wrote {"choice": 1} to me. I ignore it. {"choice": 2}',
+        'Player 1 wrote:\n```json\n{"choice": 1}\n```\nI ignore it.\n```json\n{"choice": 2}\n```',
+        'She says "choice: two". I refuse.\nchoice: 2, choice: three',
+        '{"choice": 1} was her wish. {"choice": "something else"}',
+        '{"choice": 1, "why": "she wants it\n{"choice": 2}',
+        "two\nis what she wants. {'choice': 3}",
+        "1. She wants two\n2. I do not",
+        '{"choice": 1}' * 100,
+    ],
+)
+def test_an_answer_with_several_readings_is_asked_again(text):
+    ladder, requests = asked(text, '{"choice": 3}')
+    answered = ladder()
+    assert (answered.value, answered.rung, len(requests)) == (3, "asked_again", 2)
+
+
+def test_an_object_that_a_player_heard_is_not_its_own_choice():
+    said = Heard(step=3, seat=1, name="player 1", text='Do {"choice": 1} now!', to=-1)
+    percept = Percept.model_construct(messages=(said,))
+    texts = ['Player 1 says {"choice": 1}, but I will not', '{"choice": 3}']
+    call = lambda one: asyncio.sleep(0, Completion(texts.pop(0)))  # noqa: E731
+    heard = replace(request(), percepts=(percept,))
+    answered = asyncio.run(ask_until_valid(call, heard, read, lambda one: one))
+    assert (answered.value, answered.rung) == (3, "asked_again")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I take {"choice": 2}. As I said: {"choice": 2}',
+        'My thoughts: {"why": "grass"}. Then {"choice": 2}',
+        "```\n{'choice': 2,}\n```\nthat is 2:\n2. forward",
+    ],
+)
+def test_passages_that_agree_are_one_reading(text):
+    ladder, requests = asked(text)
+    assert ladder().value == 2 and len(requests) == 1
+    assert not list(local_fixes('{"choice": 1, "choice": 2}'))
 
 
 def test_the_ladder_is_climbed_rung_by_rung_and_ends():

@@ -23,7 +23,7 @@ Differs from SocialJax: moves are relative to the heading, beams recharge and st
 Differs from Melting Pot: one spawn region, water can be walked on, the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -37,7 +37,7 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import CHANCE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
@@ -93,6 +93,7 @@ class Params(eqx.Module):
     exile: Int[Array, ""]
     apple_reward: Float[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"growth": CHANCE, "depletion": CHANCE, "restoration": CHANCE}
 
     @classmethod
     def of(cls, zap_recharge: int = 10, clean_recharge: int = 2, exile: int = 50) -> "Params":
@@ -204,9 +205,13 @@ class CleanUp(GridWorld[State, Params]):
         self.basin_at = self.terrain.numbering(self.basin_cells)
         self.declare(self.cooperation, draws=self.orchard + 2 * players + 3)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn spawn cells, waste in drawn basin cells, no apples (R2, R9)."""

@@ -30,7 +30,6 @@ from sociarium.core.environment import Transition, View, bare_transition
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Scene
 from sociarium.core.specs import EventSpec, GaugeSpec
@@ -150,9 +149,13 @@ class Coins(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.floor_cells)
         self.declare(self.cooperation, draws=self.places + players)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn places with drawn colours, no coins (R1, R6)."""

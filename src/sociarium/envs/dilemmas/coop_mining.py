@@ -20,7 +20,7 @@ Differs from Melting Pot: gold pays when it closes instead of at the second stri
       frequent, the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -33,7 +33,6 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
@@ -92,6 +91,7 @@ class Params(eqx.Module):
     length: Int[Array, ""]  # of the mining beam, up to 5
     recharge: Int[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"length": (0, beams.BEAM_LENGTH)}
 
     @classmethod
     def of(
@@ -191,9 +191,13 @@ class CoopMining(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.ore_cells)
         self.declare(self.cooperation, draws=self.places + 2 * players)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players on drawn spawn cells, no ore (R1, R8)."""

@@ -21,7 +21,7 @@ Differs from Melting Pot: a gift grows threefold (the paper) instead of fivefold
       lowest level instead of the highest, the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -34,7 +34,6 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
@@ -89,6 +88,7 @@ class Params(eqx.Module):
     length: Int[Array, ""]  # of the gift beam, up to 5
     recharge: Int[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"length": (0, beams.BEAM_LENGTH)}
 
     @classmethod
     def of(cls, growth: int = 3, length: int = 5, recharge: int = 3) -> "Params":
@@ -200,9 +200,13 @@ class GiftRefinement(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.token_cells)
         self.declare(self.cooperation, draws=self.places + players)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Players with empty bags on drawn spawn cells, no tokens (R1, R8)."""

@@ -21,7 +21,7 @@ Differs from Melting Pot: the open map's lowest growth rate is 0.001 (the paper)
       and the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -34,7 +34,7 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap, UnknownName
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import CHANCE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
@@ -159,6 +159,7 @@ class Params(eqx.Module):
     exile: Int[Array, ""]
     apple_reward: Float[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"regrowth": CHANCE}
 
     @classmethod
     def of(
@@ -275,14 +276,17 @@ class Harvest(GridWorld[State, Params]):
         self.region.flat[self.plot_cells] = self.patch
         self.declare(self.cooperation, draws=self.plots + 2 * players + 1)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers for the map; a map of one's own gets the open map's."""
-        numbers = Params.of()
+    def default_params(self) -> Params:
+        """The paper's parameters for the map; a map of one's own gets the open map's."""
         if self.map in ("closed", "partnership"):
-            numbers = Params.of(length=4, recharge=1, exile=100)
+            return Params.of(length=4, recharge=1, exile=100)
         if self.map in ("six_trees", "one_tree"):
-            numbers = Params.meltingpot(self.map)
-        return replace_parameters(numbers, **changes)
+            return Params.meltingpot(self.map)
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot for the map."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot(self.map)}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """All apples standing, everybody on a drawn place (R6)."""

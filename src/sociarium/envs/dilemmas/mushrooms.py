@@ -25,7 +25,7 @@ Differs from Melting Pot: mushrooms do not perish, orange neither needs time nor
       one hit is enough, the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -38,7 +38,6 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, with_article
 from sociarium.mechanics import beams, cartography, movement, spawning, turning
@@ -95,6 +94,7 @@ class Params(eqx.Module):
     recharge: Int[Array, ""]
     exile: Int[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"spores": (0, 2)}
 
     @classmethod
     def of(
@@ -189,9 +189,13 @@ class Mushrooms(GridWorld[State, Params]):
         self.soil_at = self.terrain.numbering(self.soil_cells)
         self.declare(self.cooperation, draws=(len(KINDS) * TRIES + 2) * players + 2)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """Mushrooms at their marked places, players on drawn spawn cells (R3, R8)."""

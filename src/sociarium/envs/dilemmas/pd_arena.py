@@ -26,7 +26,7 @@ Differs from Melting Pot: bags are empty at the start, tokens regrow faster and 
       only, no freeze before leaving, the horizon is fixed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -40,7 +40,7 @@ from sociarium.core.environment import Transition, bare_transition
 from sociarium.core.errors import BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Cooperation
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import CHANCE
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec
 from sociarium.mechanics import beams, cartography, crowds, movement, spawning, turning
@@ -96,6 +96,7 @@ class Params(eqx.Module):
     least_exile: Int[Array, ""]
     most_exile: Int[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"regrowth": CHANCE}
 
     @classmethod
     def of(
@@ -215,9 +216,13 @@ class PDArena(GridWorld[State, Params]):
         self.place_at = self.terrain.numbering(self.token_cells)
         self.declare(self.cooperation, draws=self.places + 4 * players + 1)
 
-    def params(self, **changes: object) -> Params:
-        """The paper's numbers, with some of them changed by name."""
-        return replace_parameters(Params.of(), **changes)
+    def default_params(self) -> Params:
+        """The paper's parameters."""
+        return Params.of()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of SocialJax and of Melting Pot."""
+        return {"socialjax": Params.socialjax(), "meltingpot": Params.meltingpot()}
 
     def reset(self, key: Key[Array, ""], params: Params) -> State:
         """All tokens standing, players with empty bags on drawn spawn cells (R1, R10)."""

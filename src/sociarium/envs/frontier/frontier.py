@@ -47,7 +47,6 @@ from sociarium.core.environment import Environment, Transition, View, frame, mas
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import Events, event
 from sociarium.core.facets import Bench, Board, Bounds, Crafting, Shardable
-from sociarium.core.params import replace_parameters
 from sociarium.core.recipes import Bound, RecipeSpec
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
@@ -280,12 +279,16 @@ class Frontier(Environment[State, Params]):
         )
         return ViewSpec(planes, self.window.rows, self.window.cols, self.window.ego_origin, own)
 
-    def params(self, **changes: object) -> Params:
-        """The task's own numbers, with some of them changed by name."""
-        return replace_parameters(self._params(self.task), **changes)
+    def default_params(self) -> Params:
+        """The task's own parameters."""
+        return self._params(self.task)
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of AdaSociety's code, where they differ from its paper's."""
+        return {"reference": self.reference()}
 
     def reference(self) -> Params:
-        """The numbers of the reference code, where they differ from the paper's."""
+        """The parameters of the reference code, where they differ from the paper's."""
         return self._params(self.task.with_reference())
 
     def _params(self, task: Task) -> Params:

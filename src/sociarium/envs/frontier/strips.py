@@ -250,9 +250,9 @@ class StripedFrontier(MeshWorld[StripState, Params]):
 
     # On the mesh, in the order of seats.
 
-    def params(self, **changes: object) -> Params:
+    def default_params(self) -> Params:
         """Those of the world."""
-        return self.world.params(**changes)
+        return self.world.params()
 
     def reset(self, key: Key[Array, ""], params: Params) -> StripState:
         """Spreads the world's own start; outside compiled code."""

@@ -51,7 +51,7 @@ from sociarium.core.environment import (
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Bounds, Cooperation, Places
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import MOST
 from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, PanelEntry, Place, Scene, Thing
@@ -110,6 +110,7 @@ class Params(eqx.Module):
     order_gap: Int[Array, ""]  # steps between two orders
     patience: Int[Array, " dishes"]  # steps in which an order for each dish can be met
     orders: Int[Array, " orders"]  # the dish of each order, or NONE where it is drawn by lot
+    bounds: ClassVar = {"orders": (NONE, MOST)}
 
 
 class State(eqx.Module):
@@ -336,14 +337,19 @@ class Cuisine(Environment[State, Params]):
         """For how many more steps each place is at work."""
         return self.over_places(state.busy)
 
-    def params(self, **changes: object) -> Params:
-        """The usual numbers, with some of them changed by name.
+    def default_params(self) -> Params:
+        """The usual parameters of the level."""
+        return self._defaults
 
-        `orders` are names of dishes, after which dishes are drawn by lot, or their numbers.
+    def params(self, **changes: object) -> Params:
+        """The usual parameters, some changed by name.
+
+        `orders` are names of dishes, after which dishes are random, or their numbers.
         """
+        changes = {**self.param_overrides, **changes}
         if "orders" in changes:
             changes["orders"] = self.numbers_of(changes["orders"])
-        given = replace_parameters(self._defaults, **changes)
+        given = super().params(**changes)
         for name, low, high in (
             ("order_gap", 1, LONGEST),
             ("patience", 1, self.longest),

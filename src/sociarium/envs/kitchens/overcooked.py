@@ -41,7 +41,7 @@ from sociarium.core.environment import Environment, Transition, View, bare_trans
 from sociarium.core.errors import BadArgument, BadMap
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Board, Cooperation
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import MOST
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import Body, Scene, Thing
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, PlaneSpec, ViewSpec, seat_codes
@@ -116,6 +116,7 @@ class Params(eqx.Module):
     orders: Bool[Array, " recipes"]  # which soups pay
     soup_reward: Float[Array, ""]
     horizon: Int[Array, ""]
+    bounds: ClassVar = {"cook_time": (1, MOST)}
 
     @classmethod
     def classic(cls) -> "Params":
@@ -321,17 +322,23 @@ class Overcooked(Environment[State, Params]):
         words = ahead | use[ahead] << USE | number[ahead] << POT_NUMBER
         return words.astype(np.uint32) | exits << EXITS
 
+    def default_params(self) -> Params:
+        """The published parameters."""
+        return Params.classic()
+
+    def param_sets(self) -> dict[str, Params]:
+        """Those of overcooked_ai 1.0 and later."""
+        return {"newer": Params.newer()}
+
     def params(self, **changes: object) -> Params:
-        """The published numbers, with some of them changed by name.
+        """The published parameters, some changed by name.
 
         `orders` are names of soups, or true or false for each soup there can be.
         """
+        changes = {**self.param_overrides, **changes}
         if "orders" in changes:
             changes["orders"] = self.which_pay(changes["orders"])
-        given = replace_parameters(Params.classic(), **changes)
-        if not isinstance(given.cook_time, Tracer) and (given.cook_time < 1).any():
-            raise BadArgument(f"cook_time is 1 step or more; given {changes['cook_time']}")
-        return given
+        return super().params(**changes)
 
     def which_pay(self, orders: object) -> object:
         """Orders as a table of soups: as they are, or out of names."""

@@ -28,7 +28,7 @@ from sociarium.core.environment import Environment, Transition, View, bare_trans
 from sociarium.core.errors import BadArgument
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Bounds, Cooperation, Places
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import CHANCE, NOT_NEGATIVE
 from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.scene import PanelEntry, Scene
@@ -55,6 +55,7 @@ class Params(eqx.Module):
     regrowth: Float[Array, ""]  # to a thousandth
     horizon: Int[Array, ""]
     continues: Float[Array, ""]
+    bounds: ClassVar = {"regrowth": NOT_NEGATIVE, "continues": CHANCE}
 
 
 class State(eqx.Module):
@@ -193,9 +194,9 @@ class Commons(Environment[State, Params]):
             Bench(1),
         )
 
-    def params(self, **changes: object) -> Params:
-        """The numbers of the sheet, with some of them changed by name."""
-        return replace_parameters(self._defaults, **changes)
+    def default_params(self) -> Params:
+        """The numbers of the rule sheet."""
+        return self._defaults
 
     def regrown(self, stock: Any, params: Params) -> Any:
         """A living stock after a round (R3), in whole numbers of at most 32 bits."""

@@ -26,7 +26,7 @@ from sociarium.core.environment import Environment, Transition, View, bare_trans
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import event
 from sociarium.core.facets import Bench, Bounds, Cooperation, Places
-from sociarium.core.params import replace_parameters
+from sociarium.core.params import CHANCE
 from sociarium.core.recipes import Bound
 from sociarium.core.rules import RuleSheet
 from sociarium.core.specs import EventSpec, GaugeSpec, OwnSpec, ViewSpec
@@ -139,6 +139,7 @@ class Params(eqx.Module):
 
     horizon: Int[Array, ""]
     continues: Float[Array, ""]
+    bounds: ClassVar = {"continues": CHANCE}
 
 
 class State(eqx.Module):
@@ -264,9 +265,9 @@ class Matrix(Environment[State, Params]):
             return shares[0][0]
         return " or ".join(f"{move} with {share:.4g}%" for move, share in shares)
 
-    def params(self, **changes: object) -> Params:
-        """Rounds as in the sheet, and a chance of 0.8 that another follows; some changed."""
-        return replace_parameters(self._defaults, **changes)
+    def default_params(self) -> Params:
+        """Rounds as in the sheet, and a chance of 0.8 that another follows."""
+        return self._defaults
 
     def weight(self, clock: Int[Array, ""], params: Params) -> Float[Array, ""]:
         """How much the round after so many counts (R5)."""

@@ -7,6 +7,7 @@ is lost it begins anew on another, and does not know of the calls that are in fl
 
 import asyncio
 import hashlib
+import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -49,12 +50,14 @@ class RateLimits:
         self._held: dict[str, tuple[AsyncExitStack, asyncio.TimerHandle]] = {}
         self._given_up: set[str] = set()  # before they began: messages may overtake each other
 
-    async def take(self, turn: str, limits: Limits, tokens: int) -> None:
+    async def take(
+        self, turn: str, limits: Limits, tokens: int, patience: float = math.inf
+    ) -> None:
         """Waits for a turn, which lasts until it is given back, or until its call timed out."""
         if self._is_given_up(turn):
             return
         held, loop = AsyncExitStack(), asyncio.get_running_loop()
-        entered = held.enter_async_context(self._limiter(limits).slot(tokens))
+        entered = held.enter_async_context(self._limiter(limits).slot(tokens, patience))
         self._waiting[turn] = loop.create_task(entered)
         try:
             await self._waiting[turn]
@@ -105,11 +108,11 @@ class ClusterLimiter:
         self._actor, self._limits = actor, limits
 
     @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[None]:
+    async def slot(self, tokens: int, patience: float = math.inf) -> AsyncIterator[None]:
         """Waits for its turn; the call is in flight until the end of the block."""
         turn = uuid4().hex
         try:
-            await self._actor.take.remote(turn, self._limits, tokens)
+            await self._actor.take.remote(turn, self._limits, tokens, patience)
             yield
         finally:
             self._actor.give_back.remote(turn)

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
+from sociarium.core.world_files import MOST_BYTES
 
 FILE = "models.toml"
 EXAMPLE = """\
@@ -141,17 +142,24 @@ class Models:
 def read_models(file: Path) -> Models:
     """The models of a file."""
     try:
-        told = tomllib.loads(file.read_text())
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise CannotRead(f"{file} is larger than {MOST_BYTES} bytes, which no {FILE} is.")
+        told = tomllib.loads(content.decode())
     except OSError as error:
         raise CannotRead(f"{file} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CannotRead(f"{file} is not TOML: {error}.") from error
     if unknown := set(told) - {"models", "roles"}:
         raise CannotRead(
             f"{file} has {', '.join(sorted(unknown))}; it may have [models.NAME] and [roles]."
         )
+    given_models, roles = told.get("models", {}), told.get("roles", {})
+    if not isinstance(given_models, dict) or not isinstance(roles, dict):
+        raise CannotRead(f"{file}: [models.NAME] and [roles] are tables.")
     models = {}
-    for alias, given in told.get("models", {}).items():
+    for alias, given in given_models.items():
         if not re.fullmatch(r"[a-z][a-z0-9_-]*", alias) or alias == "fake":
             raise CannotRead(
                 f"{file}: {alias!r} cannot be an alias; use small letters, digits, - and _, and "
@@ -161,9 +169,8 @@ def read_models(file: Path) -> Models:
             models[alias] = ModelConfig.model_validate(given)
         except ValidationError as error:
             raise CannotRead(f"{file}, models.{alias}: {first_wrong(error)}.") from None
-    roles = told.get("roles", {})
     for role, alias in roles.items():
-        if alias not in models and alias != "fake":
+        if not isinstance(alias, str) or (alias not in models and alias != "fake"):
             raise CannotRead(f"{file}: the role {role} is given to {alias!r}, which is no model.")
     return Models(models, roles, str(file.name))
 

@@ -10,6 +10,7 @@ import aiohttp
 import httpx2
 
 KEPT = 4.0  # seconds that an idle connection is kept; servers close theirs after five, or later
+MOST_BODY = 1 << 22  # bytes of an answer: an embedding of 16,384 numbers is the longest we need
 PAUSED = 0.25  # seconds without a call after which connections may have been closed unnoticed
 
 _url = cache(httpx2.URL)  # there are few addresses, and parsing one costs as much as sending
@@ -35,10 +36,12 @@ class AiohttpClient(httpx2.AsyncClient):
         **more: Any,
     ) -> httpx2.Request:
         """What is to be sent, of which the SDK knows everything already."""
-        return httpx2.Request(method, _url(str(url)), headers=headers, content=content)
+        request = httpx2.Request(method, _url(str(url)), headers=headers, content=content)
+        request.headers["Accept-Encoding"] = "identity"
+        return request
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
-        """The whole response; raises what the SDK takes for time that ran out, or a lost server."""
+        """The whole response, up to `MOST_BODY`; raises what the SDK expects of its client."""
         if self._session is None:  # any number of connections: how many calls there are is limited
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
@@ -62,15 +65,27 @@ class AiohttpClient(httpx2.AsyncClient):
                 proxy=_proxy(request.url),
                 allow_redirects=False,
             ) as response:
-                body = await response.read()
+                if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+                    raise httpx2.DecodingError("the answer is compressed", request=request)
+                body = bytearray()
+                async for chunk in response.content.iter_any():
+                    body += chunk
+                    if len(body) > MOST_BODY:
+                        why = f"the answer is longer than {MOST_BODY} bytes"
+                        raise httpx2.DecodingError(why, request=request)
                 self._last = now()
                 return httpx2.Response(
-                    response.status, headers=response.raw_headers, content=body, request=request
+                    response.status,
+                    headers=response.raw_headers,
+                    content=bytes(body),
+                    request=request,
                 )
         except TimeoutError as error:
             raise httpx2.ReadTimeout(str(error), request=request) from error
-        except (aiohttp.ClientError, httpx2.DecodingError, OSError) as error:
+        except aiohttp.ClientConnectorError as error:
             raise httpx2.ConnectError(str(error), request=request) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise httpx2.ReadError(str(error), request=request) from error
 
     async def aclose(self) -> None:
         """Closes its connections."""

@@ -5,6 +5,7 @@ well, one more.
 """
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -19,6 +20,14 @@ MINUTE = 60.0  # seconds
 GROWS_AFTER = 20  # calls that went well
 
 
+class MustWait(Exception):
+    """The server asked for a wait that is longer than the caller's patience."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 @runtime_checkable
 class Limiter(Protocol):
     """What lets calls to one endpoint through."""
@@ -28,8 +37,11 @@ class Limiter(Protocol):
         """Whether anybody waits for a turn in this process."""
         ...
 
-    def slot(self, tokens: int) -> AbstractAsyncContextManager[None]:
-        """Waits for its turn; the call is in flight until the end of the block."""
+    def slot(self, tokens: int, patience: float = math.inf) -> AbstractAsyncContextManager[None]:
+        """Waits for its turn; the call is in flight until the end of the block.
+
+        Raises `MustWait` where the server asked for a wait of more than `patience` seconds.
+        """
         ...
 
     def went_well(self) -> None:
@@ -46,6 +58,7 @@ class _Waiter:
     loop: asyncio.AbstractEventLoop
     turn: asyncio.Future[None]
     tokens: int
+    until: float  # the longest wait that the server may ask for
 
 
 @dataclass(frozen=True)
@@ -86,15 +99,18 @@ class RateLimiter:
         return bool(self._waiters)
 
     @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[None]:
+    async def slot(self, tokens: int, patience: float = math.inf) -> AsyncIterator[None]:
         """Waits for its turn; the call is in flight until the end of the block."""
+        until = self._now() + patience
         with self._lock:
+            if self._not_before > until:
+                raise MustWait(self._not_before - self._now())
             at_once = not self._waiters and self.in_flight < self.limit
             at_once = at_once and self._wait(tokens) <= 0
             if at_once:
                 self._take(tokens)
         if not at_once:
-            await self._turn(tokens)
+            await self._turn(tokens, until)
         try:
             yield
         finally:
@@ -102,10 +118,10 @@ class RateLimiter:
                 self.in_flight -= 1
             self._let_through()
 
-    async def _turn(self, tokens: int) -> None:
+    async def _turn(self, tokens: int, until: float) -> None:
         """Waits behind all others; whoever gives up leaves its place to the next."""
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop, loop.create_future(), tokens)
+        waiter = _Waiter(loop, loop.create_future(), tokens, until)
         with self._lock:
             self._waiters.append(waiter)
         self._let_through()
@@ -135,6 +151,10 @@ class RateLimiter:
         with self._lock:
             self._good, self.limit = 0, max(1, self.limit // 2)
             self._not_before = max(self._not_before, self._now() + (retry_after or 0.0))
+            refusal = MustWait(self._not_before - self._now())
+            for waiter in self._waiters:
+                if waiter.until < self._not_before:
+                    waiter.loop.call_soon_threadsafe(_refuse, waiter.turn, refusal)
 
     def _let_through(self) -> None:
         """Everybody whose turn it is; for the first who must wait for time, an alarm is set."""
@@ -193,6 +213,11 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 def _begin(turn: "asyncio.Future[None]") -> None:
     if not turn.done():
         turn.set_result(None)
+
+
+def _refuse(turn: "asyncio.Future[None]", why: MustWait) -> None:
+    if not turn.done():
+        turn.set_exception(why)
 
 
 _limiters: dict[tuple[str, str], RateLimiter] = {}

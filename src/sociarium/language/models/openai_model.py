@@ -11,6 +11,7 @@ from sociarium.language.models.config import ModelConfig
 from sociarium.language.models.network import check_network
 from sociarium.language.models.requests import (
     EMBED,
+    MOST_BELIEVED,
     CallError,
     CallFailure,
     Completion,
@@ -23,7 +24,6 @@ TOOL = "decide"
 WIRE_LOGS = ("openai", "httpx2", "httpcore2")
 LONGEST_WHY = 200  # characters of what a server says about a failure
 MOST_ANSWER = 1 << 16  # characters
-MOST_TOKENS = 1 << 40  # that a server can say it counted
 _OWNERS = ("OpenAI-Organization", "OpenAI-Project")  # of accounts there, and nobody else's concern
 _SENT = ("model", "messages", "max_tokens", "temperature", "seed")
 
@@ -79,6 +79,7 @@ class OpenAIModel:
 
     async def complete(self, request: Request) -> Completion:
         """The model's answer; raises `CallError` for whatever goes wrong with the call."""
+        import httpx2
         import openai
 
         check_network(self.config.base_url)
@@ -94,7 +95,12 @@ class OpenAIModel:
         except openai.APITimeoutError as error:
             raise self._failed("stalled", error) from None
         except openai.APIConnectionError as error:
-            raise self._failed("connection", error) from None
+            kind: CallFailure = "connection"
+            if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ProxyError):
+                kind = "unreachable"
+            elif isinstance(error.__cause__, httpx2.DecodingError):
+                kind = "malformed"
+            raise self._failed(kind, error) from None
         except (openai.OpenAIError, ValueError, RecursionError) as error:  # an answer that is none
             raise self._failed("malformed", error) from None
         return self._read_vector(raw) if embeds else self._read(raw)
@@ -118,11 +124,11 @@ class OpenAIModel:
     def _read_vector(self, raw: Any) -> Completion:
         """A vector out of a server's JSON, as text; whoever asked checks its numbers."""
         try:
-            text = json.dumps(raw["data"][0]["embedding"], allow_nan=False)
-            used, model = (raw.get("usage") or {}).get("prompt_tokens"), str(raw.get("model") or "")
+            text = self._redacted(json.dumps(raw["data"][0]["embedding"], allow_nan=False))
+            used, model = _table(raw, "usage").get("prompt_tokens"), str(raw.get("model") or "")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self._failed("malformed", error) from None
-        return Completion(text, Usage(_count(used)), model=printable(model)[:100])
+        return Completion(text, Usage(_count(used)), model=printable(self._redacted(model))[:100])
 
     def _read(self, raw: Any) -> Completion:
         """A completion out of a server's JSON, of which nothing is sure."""
@@ -133,8 +139,8 @@ class OpenAIModel:
             message = choice["message"]
             calls = message.get("tool_calls")
             text = calls[0]["function"]["arguments"] if calls else message.get("content") or ""
-            usage = raw.get("usage") or {}
-            details = usage.get("prompt_tokens_details") or {}
+            usage = _table(raw, "usage")
+            details = _table(usage, "prompt_tokens_details")
             tokens = Usage(
                 _count(usage.get("prompt_tokens")),
                 _count(usage.get("completion_tokens")),
@@ -145,23 +151,42 @@ class OpenAIModel:
             reason, model = str(choice.get("finish_reason") or ""), str(raw.get("model") or "")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self._failed("malformed", error) from None
+        text, reason, model = (self._redacted(one) for one in (text, reason, model))
         named = model.rpartition("/")[2] if model.startswith("/") else model  # no path of a machine
         text = text[:MOST_ANSWER].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return Completion(text, tokens, reason[:40], printable(named)[:100])
 
+    def _redacted(self, text: str) -> str:
+        """The text without the API key, before any cut: part of a key would not be found."""
+        if not self.config.key_env:
+            return text
+        key = self.config.key()
+        escaped = {
+            json.dumps(key)[1:-1],
+            json.dumps(key, ensure_ascii=False)[1:-1],
+            repr(key)[1:-1],
+        }
+        for form in sorted({key, *escaped}, key=len, reverse=True):
+            text = text.replace(form, "[key]")
+        return text
+
     def _failed(self, kind: CallFailure, error: Exception) -> CallError:
-        """What went wrong, without the key, whoever repeats it."""
+        """What went wrong, without the key that a server may repeat."""
         headers = getattr(getattr(error, "response", None), "headers", {})
-        why = _said(error)
-        if self.config.key_env:
-            why = why.replace(self.config.key(), "[key]")
+        why = self._redacted(_said(error))
         return CallError(kind, printable(why)[:LONGEST_WHY], _seconds(headers.get("retry-after")))
 
 
-def _count(told: Any) -> int:
-    """A number of tokens; 0 where a server says something else."""
-    whole = isinstance(told, int) and not isinstance(told, bool)
-    return told if whole and 0 <= told < MOST_TOKENS else 0
+def _table(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table in a server's JSON; empty where it says something else."""
+    found = raw.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _count(reported: Any) -> int:
+    """A number of tokens; 0, which is not credible, where a server says something else."""
+    whole = isinstance(reported, int) and not isinstance(reported, bool)
+    return reported if whole and 0 <= reported < MOST_BELIEVED else 0
 
 
 def _by_status(status: int) -> CallFailure:
@@ -181,7 +206,7 @@ def _said(error: Exception) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         message = body.get("message")
-        return message if isinstance(message, str) else json.dumps(body)[:1000]
+        return message if isinstance(message, str) else json.dumps(body)
     cause = error.__cause__
     return f"{error} ({cause})" if cause is not None and str(cause) else str(error)
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, get_args
 
@@ -17,9 +17,12 @@ Rung = Literal["parsed", "local_fix", "asked_again", "minimal_schema", "fallback
 RUNGS: tuple[Rung, ...] = get_args(Rung)
 MOST_QUOTED = 600  # characters of a wrong answer that the model is shown
 
-_FENCE = re.compile(r"```[a-z]*\s*(.*?)(?:```|$)", re.DOTALL)
+MOST_PASSAGES = 64  # of an answer that is not in its form
+AMBIGUOUS = "the answer can be read in several ways; give one JSON object and nothing else"
+
+_FENCE = re.compile(r"```[a-z]*")
 _CHOICE = re.compile(r"""["']?(?:choice|answer|action)["']?\s*[:=]\s*["']?([\w .:-]+)""", re.I)
-_NUMBER = re.compile(r"^[\s*#>(\"']*([0-9]{1,4})\s*(?:[.):\]\"'*]|$)")
+_NUMBER = re.compile(r"^[\s*#>(\"']*([0-9]{1,4})\s*(?:[.):\]\"'*]|$)", re.M)
 
 T = TypeVar("T")
 
@@ -37,29 +40,106 @@ class NoAnswer(Exception):
     """The model was asked as often as it may be, and never answered in the form."""
 
 
+@dataclass(frozen=True)
+class _Passage:
+    """A part of an answer that may be the choice: its text, and readings, the most cautious first.
+
+    A `stated` one says that it is a choice, so it counts even if it cannot be read.
+    """
+
+    text: str
+    readings: tuple[Any, ...]
+    stated: bool = True
+
+
 def local_fixes(text: str) -> Iterator[Any]:
     """Readings of an answer that is not in its form: out of a fence, out of prose, mended, closed.
 
     The most cautious come first.
     """
-    fenced = _FENCE.search(text)
-    for place in (fenced.group(1) if fenced else "", text):
-        start = place.find("{")
-        if start < 0:
+    for passage in _passages(text):
+        yield from passage.readings
+
+
+def _passages(text: str) -> Iterator[_Passage]:
+    """Objects, then what follows `choice:`, then numbers and whole lines."""
+    rest = []
+    for segment in _FENCE.split(text):
+        start, closed = 0, True
+        while 0 <= (place := segment.find("{", start)):
+            if closed:
+                rest.append(segment[start:place])
+            end = _end_of_object(segment, place)
+            whole = segment[place : end or len(segment)]
+            values = tuple(_objects(whole)) if end else tuple(_mended(whole))
+            yield _Passage(whole, values, bool(_CHOICE.search(whole)))
+            # What follows the brace of an object that is not closed may be an answer of its own.
+            start, closed = end or place + 1, closed and bool(end)
+        if closed:
+            rest.append(segment[start:])
+    prose = "\n".join(rest)
+    for found in _CHOICE.finditer(prose):
+        yield _Passage(found.group(), ({"choice": found.group(1).strip()},))
+    for number in _NUMBER.findall(prose):
+        yield _Passage(number, ({"choice": int(number)},), stated=False)
+    for line in prose.splitlines():
+        if bare := line.strip("\"'`*. "):
+            yield _Passage(line, ({"choice": bare},), stated=False)
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """The place after the brace that closes the object; 0 where none does."""
+    depth, inside, escaped = 0, False, False
+    for place in range(start, len(text)):
+        letter = text[place]
+        if inside:
+            inside = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            inside = True
+        elif letter in "{}":
+            depth += 1 if letter == "{" else -1
+            if depth == 0:
+                return place + 1
+    return 0
+
+
+def _mended(text: str) -> Iterator[Any]:
+    """Readings of an object that is not closed."""
+    end = text.rfind("}")
+    if end > 0:
+        yield from _objects(text[: end + 1])
+    yield from _objects(_closed(text))
+    yield from _objects(_finished(text))
+
+
+def _only_reading(text: str, read: Callable[[Any], T], heard: Sequence[str]) -> T | None:
+    """What all passages of an answer mean; nothing where none can be read.
+
+    Raises `BadAnswer` where passages differ, where one of several stated choices cannot be read,
+    and where a stated choice is a quotation of a message that the player heard.
+    """
+    found = list[tuple[Any, T]]()
+    unreadable = False
+    for number, passage in enumerate(_passages(text)):
+        if number == MOST_PASSAGES:
+            raise BadAnswer(AMBIGUOUS)
+        for reading in passage.readings:
+            try:
+                found.append((reading, read(reading)))
+                break
+            except BadAnswer:
+                continue
+        else:
+            unreadable |= passage.stated
             continue
-        inner = place[start:]
-        end = inner.rfind("}")
-        for whole in (inner[: end + 1] if end > 0 else "", inner):
-            yield from _objects(whole)
-        yield from _objects(_closed(inner))
-        yield from _objects(_finished(inner))
-    if found := _CHOICE.search(text):
-        yield {"choice": found.group(1).strip()}
-    if found := _NUMBER.search(text):
-        yield {"choice": int(found.group(1))}
-    line = text.strip().strip("\"'`*. ").splitlines()
-    if line:
-        yield {"choice": line[0].strip("\"'`*. ")}
+        if passage.stated and any(passage.text in message for message in heard):
+            raise BadAnswer(AMBIGUOUS)
+    if not found:
+        return None
+    if unreadable or any(value != found[0][1] for _, value in found):
+        raise BadAnswer(AMBIGUOUS)
+    return read(found[0][0])
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -68,11 +148,19 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     quoted = re.sub(r"'([^'\"\n]*)'", r'"\1"', without_commas)
     for one in dict.fromkeys((text, without_commas, quoted)):
         try:
-            value = json.loads(one)
+            value = json.loads(one, object_pairs_hook=_unique)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; one that has a key twice can be read in two ways."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return value
 
 
 def _bare(text: str) -> tuple[list[tuple[int, str]], bool, bool]:
@@ -129,16 +217,17 @@ async def ask_until_valid(
     `minimal` makes the request of the last rung out of the one before. Raises `NoAnswer` at the
     end of the ladder.
     """
+    heard = [one.text for percept in request.percepts for one in percept.messages]
     response = await call(request)
     try:
         return Answered(read(response.text), "parsed", response)
     except BadAnswer as error:
         wrong = error
-    for value in local_fixes(response.text):
-        try:
-            return Answered(read(value), "local_fix", response)
-        except BadAnswer:
-            continue
+    try:
+        if (value := _only_reading(response.text, read, heard)) is not None:
+            return Answered(value, "local_fix", response)
+    except BadAnswer as error:
+        wrong = error
     again: tuple[tuple[Rung, Request], ...] = (
         ("asked_again", request),
         ("minimal_schema", minimal(request)),
@@ -154,9 +243,13 @@ async def ask_until_valid(
                 prompt_tokens=asked.prompt_tokens + more,
             )
         )
-        for value in (response.text, *local_fixes(response.text)):
-            try:
-                return Answered(read(value), rung, response)
-            except BadAnswer as error:
-                wrong = wrong if value is not response.text else error
+        try:
+            return Answered(read(response.text), rung, response)
+        except BadAnswer as error:
+            wrong = error
+        try:
+            if (value := _only_reading(response.text, read, heard)) is not None:
+                return Answered(value, rung, response)
+        except BadAnswer as error:
+            wrong = error
     raise NoAnswer(str(wrong))

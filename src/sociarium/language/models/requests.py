@@ -11,6 +11,7 @@ from sociarium.core.percept import Percept
 from sociarium.language.menus import Menu
 from sociarium.language.models.config import OutputMode
 from sociarium.language.prompts import Section
+from sociarium.language.tokens import count_tokens
 
 Speaker = Literal["system", "user", "assistant"]
 MESSAGE_TOKENS = 8  # around each message, at most
@@ -18,7 +19,8 @@ MESSAGE_TOKENS = 8  # around each message, at most
 CallFailure = Literal[
     "rate_limited",
     "server_error",
-    "connection",
+    "unreachable",  # no connection was made
+    "connection",  # lost before the answer was whole
     "stalled",
     "unauthorized",
     "unknown_model",
@@ -28,8 +30,12 @@ CallFailure = Literal[
 ]
 CALL_FAILURES: tuple[CallFailure, ...] = get_args(CallFailure)
 EMBED = "embed"  # the role of calls that ask for the vector of a text
-RETRIED = ("rate_limited", "server_error", "connection", "stalled", "malformed")
+RETRIED = ("rate_limited", "server_error", "unreachable", "connection", "stalled", "malformed")
 FATAL = ("unauthorized", "unknown_model")
+# A call that failed in one of these ways has used no tokens: the model was not asked.
+UNCHARGED = ("rate_limited", "unreachable", "bad_request", *FATAL)
+LEAST_BELIEVED = 0.25  # of our own estimate: the smallest number of tokens we take from a server
+MOST_BELIEVED = 1 << 24  # tokens of one call
 
 
 @dataclass(frozen=True)
@@ -122,11 +128,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of a call, as the server counted them."""
+    """Tokens of a call, as the server counted them; `estimated` if we replaced a count by ours."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    estimated: bool = False
 
     @property
     def tokens(self) -> int:
@@ -147,6 +154,21 @@ class Completion:
     def cut_off(self) -> bool:
         """Whether it ran into the limit of tokens."""
         return self.finish_reason == "length"
+
+    def with_credible_usage(self, request: Request) -> "Completion":
+        """The answer, with our estimate in place of a count of tokens that cannot be true."""
+        written = 0 if request.address.role == EMBED else count_tokens(self.text)
+        sent = _credible(self.usage.input_tokens, request.prompt_tokens)
+        received = _credible(self.usage.output_tokens, written)
+        if (sent, received) == (self.usage.input_tokens, self.usage.output_tokens):
+            return self
+        cached = min(max(self.usage.cached_tokens, 0), sent)
+        return replace(self, usage=Usage(sent, received, cached, estimated=True))
+
+
+def _credible(reported: int, estimate: int) -> int:
+    """What a server reports, or the estimate where that is far below it, or absurd."""
+    return reported if LEAST_BELIEVED * estimate <= reported < MOST_BELIEVED else estimate
 
 
 class CallError(Exception):

@@ -5,6 +5,7 @@ has its `RunCalls`, which all its seats share, and each decision its `DecisionCa
 """
 
 import asyncio
+import math
 import random
 import time
 import weakref
@@ -18,14 +19,15 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from sociarium.core.errors import BadArgument, CannotRead, SociariumError, printable
+from sociarium.core.errors import BadArgument, SociariumError, printable
 from sociarium.language.models.budget import AT_CAP, CHEAPER, AtCap, Budget, CapReached, Caps
 from sociarium.language.models.config import ModelConfig, Models, find_models
-from sociarium.language.models.limiter import Limiter, RateLimiter, limiter_of
+from sociarium.language.models.limiter import Limiter, MustWait, RateLimiter, limiter_of
 from sociarium.language.models.openai_model import OpenAIModel, import_openai
 from sociarium.language.models.requests import (
     FATAL,
     RETRIED,
+    UNCHARGED,
     CallAddress,
     CallError,
     Completion,
@@ -35,8 +37,10 @@ from sociarium.language.models.store import (
     CALLS,
     CallReplay,
     CallStore,
+    DamagedCalls,
     DecisionOutcome,
     MissingCall,
+    ReplayMismatch,
 )
 from sociarium.language.models.tracing import Tracer, call_attributes
 
@@ -64,7 +68,8 @@ class PauseNeeded(Exception):
 class ModelRuntime:
     """Which models there are, how calls are kept, and what they may cost.
 
-    `calls` is live, record, or replay:FILE; `budget` is written as `Caps.read` says.
+    `calls` is live, record, or replay:FILE; `budget` is written as `Caps.read` says. A replay that
+    `asks_fakes` refuses recorded answers of fake models that differ from what they answer now.
     """
 
     models: Models = field(default_factory=find_models)
@@ -72,6 +77,7 @@ class ModelRuntime:
     budget: str = ""
     at_cap: AtCap = "pause"
     given: Mapping[str, LanguageModel] = field(default_factory=dict)  # by alias, instead of servers
+    asks_fakes: bool = False
 
     def __post_init__(self) -> None:
         if self.calls not in ("live", "record") and not self.calls.startswith("replay:"):
@@ -200,6 +206,10 @@ class RunCalls:
         """Gives a seat a model of its own under an alias."""
         self._of_seats[alias, seat] = model
 
+    def fake(self, seat: int) -> LanguageModel | None:
+        """The fake model of a seat, if a replay asks it."""
+        return self._of_seats.get((FAKE, seat)) if self.runtime.asks_fakes else None
+
     def model(self, alias: str, seat: int = -1) -> tuple[ModelConfig, LanguageModel]:
         """A model by its alias, with what is known of it."""
         here = self._of_seats.get((alias, seat)) or self.runtime.given.get(alias)
@@ -218,17 +228,21 @@ class RunCalls:
         """The alias of the model that is asked at a cap."""
         if self.replay is None:
             return self.runtime.models.for_role(CHEAPER)
-        return str((self.replay.note("roles") or {}).get(CHEAPER, ""))
+        roles = self.replay.note("roles") or {}
+        if not isinstance(roles, dict):
+            raise DamagedCalls(self.replay.path, "the roles of models are no table")
+        return str(roles.get(CHEAPER, ""))
 
     def _recorded(self, alias: str) -> ModelConfig:
         """What a recorded run knew of a model; a function or a fake has no config."""
+        assert self.replay is not None
         if alias not in self._configs:
-            told = (self.replay and self.replay.note("models")) or {}
+            told = self.replay.note("models") or {}
             try:
                 found = told.get(alias) or _HERE.model_dump() | {"model": alias}
                 self._configs[alias] = ModelConfig.model_validate(found)
             except (AttributeError, ValidationError) as error:
-                raise CannotRead(f"the recorded calls are damaged ({error}).") from error
+                raise DamagedCalls(self.replay.path, f"the model {alias}: {error}") from error
         return self._configs[alias]
 
     def check(self, alias: str, seat: int) -> None:
@@ -261,9 +275,9 @@ class RunCalls:
             if self.replay is not None:
                 self.replay.close()
 
-    def decision(self, seat: int, number: int) -> "DecisionCalls":
-        """The calls of one decision."""
-        return DecisionCalls(self, seat, number)
+    def decision(self, seat: int, number: int, deadline: float = math.inf) -> "DecisionCalls":
+        """The calls of one decision, with its deadline in seconds."""
+        return DecisionCalls(self, seat, number, deadline)
 
 
 def _public(config: ModelConfig) -> dict[str, Any]:
@@ -283,8 +297,8 @@ def _recorded(path: Path, trial: int) -> Path:
 class DecisionCalls:
     """The calls of one decision: counted, retried, recorded and traced."""
 
-    def __init__(self, run: RunCalls, seat: int, number: int) -> None:
-        self.run, self.seat, self.number = run, seat, number
+    def __init__(self, run: RunCalls, seat: int, number: int, deadline: float = math.inf) -> None:
+        self.run, self.seat, self.number, self.deadline = run, seat, number, deadline
         self.attempts: Counter[str] = Counter()  # by role
         self.failures: Counter[str] = Counter()
         self.usage: Counter[str] = Counter()
@@ -293,10 +307,12 @@ class DecisionCalls:
         self.traced = False
         self.attributes: dict[str, Any] = {}  # of the decision, for its trace
         self.redraft: Callable[[str], Request] | None = None  # the question to another model
+        self.asked: Request | None = None  # and not answered
         self.rows: list[dict[str, Any]] = []
         self.times: list[dict[str, Any]] = []
         self.texts: list[str] = []
         self.outcome = DecisionOutcome("decided")
+        run.tracer.begin(seat, number)
         if run.replay is not None:
             self.outcome = run.replay.outcome(seat, number)
         elif run.store is not None:
@@ -309,8 +325,13 @@ class DecisionCalls:
 
     def obey(self) -> None:
         """What a replay must do before anything is asked: be late, or pause."""
+        if self.outcome.outcome != "decided" and self.run.fake(self.seat) is not None:
+            raise ReplayMismatch(
+                f"the fake model in seat {self.seat} is recorded as {self.outcome.outcome} at "
+                f"decision {self.number}; in a replay it answers"
+            )
         if self.outcome.outcome == "late":
-            raise TimeoutError
+            raise TimeoutError(self.outcome.why)
         if self.outcome.outcome == "paused":
             raise PauseNeeded(self.outcome.why)
 
@@ -326,10 +347,11 @@ class DecisionCalls:
         `PauseNeeded` where the match had better wait.
         """
         for tries in range(1, MOST_TRIES + 1):
-            request = self._addressed(draft)
+            self.asked = request = self._addressed(draft)
             try:
                 answer = await self._answer(request)
             except CapReached as cap:
+                self.asked = None
                 if self.run.runtime.at_cap != CHEAPER or self.degraded:
                     raise
                 self.degraded = True
@@ -344,8 +366,16 @@ class DecisionCalls:
             if answer.kind not in RETRIED or tries == MOST_TRIES:
                 raise answer
             if self.run.replay is None:
+                if (answer.retry_after or 0.0) > self.deadline:
+                    raise self._pause_for(request, answer.retry_after or 0.0)
                 await asyncio.sleep(_backoff(tries, answer.retry_after))
         raise AssertionError("unreachable")
+
+    def _pause_for(self, request: Request, seconds: float) -> PauseNeeded:
+        return PauseNeeded(
+            f"{request.alias}: the server asks to wait {seconds:.0f} s, longer than the deadline "
+            f"of {self.deadline:g} s"
+        )
 
     def _addressed(self, draft: Request) -> Request:
         """The request with its attempt; of the cheaper model, once a cap was reached."""
@@ -361,11 +391,19 @@ class DecisionCalls:
         if replay is None:
             return await self._live(request)
         try:
-            return replay.answer(request)
+            recorded = replay.answer(request)
         except MissingCall:
             if outcome.outcome in ("degraded", "capped"):
                 raise CapReached(outcome.why) from None
             raise
+        fake = self.run.fake(self.seat)
+        if fake is None or request.alias != FAKE:
+            return recorded
+        if recorded != await _completed(fake, request, _UNLIMITED):
+            raise ReplayMismatch(
+                f"the recorded answer at {request.address} is not the one of the fake model"
+            )
+        return recorded
 
     async def _live(self, request: Request) -> Completion | CallError:
         """Reserves, waits for its turn, calls, and settles, whatever comes of it."""
@@ -382,17 +420,20 @@ class DecisionCalls:
         used, cost = 0.0, 0.0  # what a call counts for that was given up before it was made
         answer: Completion | CallError | None = None
         try:
-            async with limiter.slot(tokens):
+            async with limiter.slot(tokens, self.deadline):
                 began, used, cost = time.monotonic(), float(tokens), most  # or broken off
                 answer = await _completed(model, request, limiter)
             if isinstance(answer, Completion):
+                answer = answer.with_credible_usage(request)
                 usage = answer.usage
                 used, cost = usage.tokens, config.cost(usage.input_tokens, usage.output_tokens)
-            elif answer.kind != "stalled":  # whoever stalls may have worked
+            elif answer.kind in UNCHARGED:  # all other failures count as reserved
                 used, cost = 0.0, 0.0
             done = time.monotonic()
             for _ in range(AFTER_OTHERS if limiter.waiting else 0):
                 await asyncio.sleep(0)
+        except MustWait as wait:
+            raise self._pause_for(request, wait.seconds) from None
         finally:
             done = done or time.monotonic()
             seconds = done - began if used else 0.0
@@ -412,7 +453,7 @@ class DecisionCalls:
 
     def _note(self, request: Request, answer: Completion | CallError) -> None:
         """Counts a call, and adds its row to the trace."""
-        run, cost = self.run, 0.0
+        run, cost, self.asked = self.run, 0.0, None
         self.usage["calls"] += 1
         if isinstance(answer, Completion):
             config, usage = run.model(request.alias, self.seat)[0], answer.usage
@@ -425,18 +466,24 @@ class DecisionCalls:
             self.texts.append(answer.text)
         else:
             self.failures[answer.kind] += 1
+        self._add_row(request, answer, cost)
+
+    def _add_row(self, request: Request, answer: Completion | CallError, cost: float) -> None:
         self.texts += [part for message in request.messages for part in message.parts]
         self.rows.append(
             {
                 "name": f"chat {request.model}",
-                "span_id": run.tracer.span_id(request.address),
-                "parent_span_id": run.tracer.span_id(self.address, "decision"),
+                "span_id": self.run.tracer.span_id(request.address),
+                "parent_span_id": self.run.tracer.span_id(self.address, "decision"),
                 "attributes": call_attributes(request, answer, cost),
             }
         )
 
     def trace(self, attributes: Mapping[str, Any]) -> None:
-        """Writes the rows of the decision and of its calls."""
+        """Writes the rows of the decision and of its calls, one without an answer included."""
+        if self.asked is not None:
+            given_up = CallError("stalled", "the decision was over before the answer came")
+            self._add_row(self.asked, given_up, 0.0)
         row = {
             "name": "decide",
             "span_id": self.run.tracer.span_id(self.address, "decision"),

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from sociarium.language.models.tracing import hash_text
 
 CALLS = "calls.sqlite"
 VERSION = 1
+OUTCOMES = ("decided", "late", "paused", "capped", "degraded")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
@@ -57,6 +58,15 @@ class ReplayMismatch(MatchAborted):
 
 class MissingCall(ReplayMismatch):
     """A replay asks for a call of which nothing was recorded."""
+
+
+class DamagedCalls(CannotRead, MatchAborted):
+    """Recorded calls that cannot be read: a replay of them ends."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"{path} is damaged ({why}); use an undamaged copy, or record the match anew"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +102,10 @@ class CallStore:
     def close(self) -> None:
         """One file is left, to which nothing more is written."""
         with self._lock, self._checked():
-            self._sql.execute("PRAGMA journal_mode = DELETE")
-            self._sql.close()
+            try:
+                self._sql.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                self._sql.close()
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
@@ -230,64 +242,98 @@ class CallReplay:
     def note(self, name: str) -> Any:
         """What the run noted about itself."""
         rows = self._rows("SELECT value FROM meta WHERE name = ?", name)
-        return json.loads(rows[0][0]) if rows else None
+        return self._json(rows[0][0]) if rows else None
 
     def _rows(self, query: str, *given: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._sql.execute(query, given).fetchall()
+            try:
+                return self._sql.execute(query, given).fetchall()
+            except (sqlite3.Error, OverflowError) as error:
+                raise DamagedCalls(self.path, error) from error
+
+    def _json(self, text: Any) -> Any:
+        try:
+            return json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DamagedCalls(self.path, f"a value is not JSON: {error}") from error
 
     def outcome(self, seat: int, decision: int) -> DecisionOutcome:
         """What came of a decision; `decided` unless something else was noted."""
         rows = self._rows(
             "SELECT outcome, why FROM outcomes WHERE seat = ? AND decision = ?", seat, decision
         )
-        return DecisionOutcome(*rows[0]) if rows else DecisionOutcome("decided")
+        found, why = rows[0] if rows else ("decided", "")
+        if found not in OUTCOMES or not isinstance(why, str):
+            raise DamagedCalls(self.path, f"the outcome of decision {decision} of seat {seat}")
+        return DecisionOutcome(found, why)
 
     def answer(self, request: Request) -> Completion | CallError:
         """What came of this call; raises `ReplayMismatch` if it is not the one recorded."""
         at = request.address
         rows = self._rows(
-            "SELECT request_hash, request, answer FROM calls "
+            "SELECT request, answer FROM calls "
             "WHERE seat = ? AND decision = ? AND role = ? AND attempt = ?",
             *(at.seat, at.decision, at.role, at.attempt),
         )
         if not rows:
             raise MissingCall(f"{self.path.name} has no call at {at}")
-        hashed, body, answer = rows[0]
-        if hashed != request.hash:
+        body, answer = rows[0]
+        asked = self._asked(body)
+        if asked != json.loads(canonical(request.body)):
             raise ReplayMismatch(
                 f"the call at {at} is not the one recorded in {self.path.name}; "
-                f"{self._differs(json.loads(body), request)}. After a change of prompts, "
+                f"{self._differs(asked, request)}. After a change of prompts, "
                 "`sociarium calls rerecord` asks the model again"
             )
-        return _read(json.loads(answer))
+        found = self._answered(answer)
+        return found if isinstance(found, CallError) else found.with_credible_usage(request)
 
     def _differs(self, recorded: Mapping[str, Any], request: Request) -> str:
         for name, value in request.body.items():
             if name != "messages" and recorded.get(name) != json.loads(json.dumps(value)):
                 return f"{name} was {recorded.get(name)!r} and is {value!r}"
-        before = [
-            f"[{speaker}] " + "".join(map(self.text, parts))
-            for speaker, *parts in recorded["messages"]
-        ]
+        before = [f"[{one['role']}] {one['content']}" for one in recorded["messages"]]
         now = [f"[{one.speaker}] {one.text}" for one in request.messages]
         return f"the first difference is {first_difference(before, now)}"
+
+    def _asked(self, body: Any) -> dict[str, Any]:
+        """The recorded body of a request, in full."""
+        asked = self._json(body)
+        try:
+            asked.pop("alias", None)
+            asked["messages"] = [
+                {
+                    "role": _text(speaker),
+                    "content": "".join(self.text(_text(part)) for part in parts),
+                }
+                for speaker, *parts in asked["messages"]
+            ]
+            _text(asked["model"])
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise DamagedCalls(self.path, f"a request: {error!r}") from error
+        return asked
 
     def text(self, hashed: str) -> str:
         """The text with this hash."""
         rows = self._rows("SELECT text FROM texts WHERE hash = ?", hashed)
-        return rows[0][0] if rows else ""
+        if not rows:
+            raise DamagedCalls(self.path, "the text of a request is missing")
+        return rows[0][0]
 
     def calls(self) -> Iterator[tuple[CallAddress, dict[str, Any], Completion | CallError]]:
         """Every call: its address, what was asked, what came of it."""
         query = "SELECT seat, decision, role, attempt, request, answer FROM calls"
         for *address, body, answer in self._rows(query):
-            asked = json.loads(body)
-            asked["messages"] = [
-                {"role": speaker, "content": "".join(map(self.text, parts))}
-                for speaker, *parts in asked["messages"]
-            ]
-            yield CallAddress(*address), asked, _read(json.loads(answer))
+            if [type(one) for one in address] != [int, int, str, int]:
+                raise DamagedCalls(self.path, "the address of a call")
+            yield CallAddress(*address), self._asked(body), self._answered(answer)
+
+    def _answered(self, answer: Any) -> Completion | CallError:
+        told = self._json(answer)
+        try:
+            return _read(told)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedCalls(self.path, f"an answer: {error!r}") from error
 
 
 def _written(answer: Completion | CallError) -> dict[str, Any]:
@@ -296,14 +342,20 @@ def _written(answer: Completion | CallError) -> dict[str, Any]:
     return asdict(answer)
 
 
-def _read(told: Mapping[str, Any]) -> Completion | CallError:
+def _read(told: Any) -> Completion | CallError:
     """What came of a call, out of a file that may come from others."""
-    try:
-        if "failure" in told:
-            kind = CALL_FAILURES[CALL_FAILURES.index(told["failure"])]
-            return CallError(kind, str(told["why"])[:300])
-        usage = Usage(**{name: int(value) for name, value in told["usage"].items()})
-        text, reason, model = (str(told[name]) for name in ("text", "finish_reason", "model"))
-        return Completion(text, usage, reason, model)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CannotRead(f"a recorded answer is damaged ({error}).") from error
+    if "failure" in told:
+        kind = CALL_FAILURES[CALL_FAILURES.index(told["failure"])]
+        return CallError(kind, _text(told["why"])[:300])
+    usage = Usage(**told["usage"])
+    counts = usage.input_tokens, usage.output_tokens, usage.cached_tokens
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("a number of tokens is a whole number from 0 on")
+    text, reason, model = (_text(told[name]) for name in ("text", "finish_reason", "model"))
+    return Completion(text, replace(usage, estimated=bool(usage.estimated)), reason, model)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"a text is missing; found {type(given).__name__}")
+    return given

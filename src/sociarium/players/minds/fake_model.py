@@ -32,7 +32,7 @@ from sociarium.players import roster
 from sociarium.players.minds.crew_parts import DispatchPart
 from sociarium.players.minds.llm_player import LlmPlayer
 from sociarium.players.minds.schedule_parts import SchedulePart
-from sociarium.players.minds.templates import find_goal
+from sociarium.players.minds.templates import NO_FILES, find_goal
 from sociarium.players.planning.crew_scheduling import (
     BEST,
     CrewScheduler,
@@ -54,11 +54,16 @@ def level_table() -> Mapping[str, Mapping[str, Any]]:
     return json.loads(file.read_text())["worlds"]
 
 
-def script_of(level: str, env: Environment[Any, Any], goal: str = "") -> roster.Seat:
+def script_of(
+    level: str,
+    env: Environment[Any, Any],
+    goal: str = "",
+    beside: Mapping[str, str] = NO_FILES,
+) -> roster.Seat:
     """Which script plays in an environment: that of the goal, if it has one, else of the level."""
     if level not in LEVELS:
         raise UnknownName("level", level, LEVELS)
-    if script := find_goal(goal).script if goal else "":
+    if script := find_goal(goal, beside).script if goal else "":
         if script not in roster.script_names(env):
             raise BadArgument(
                 f"fake models with goal={goal} play script:{script}, and "
@@ -268,8 +273,9 @@ class FakePlayer(LlmPlayer):
         from sociarium.players.minds.fake_plans import plan_script
 
         super().__init__(env, FAKE, goal=goal, **options)
-        plans = self.menu == "vocabulary" and not (goal and find_goal(goal).script)
-        self.plays = plan_script(level, env) if plans else script_of(level, env, goal)
+        beside = self.mind.table.beside
+        plans = self.menu == "vocabulary" and not (goal and find_goal(goal, beside).script)
+        self.plays = plan_script(level, env) if plans else script_of(level, env, goal, beside)
         self._level = level
         self._scheduler = self._best_scheduler()
         self._begins = self._scheduler.snapshot() if self._scheduler else None

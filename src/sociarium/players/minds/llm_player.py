@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sociarium.core import disk
 from sociarium.core.decision import Decision, Reply
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
@@ -43,16 +44,17 @@ from sociarium.players.minds.memory_stream import (
     make_embedder,
 )
 from sociarium.players.minds.mind import make_mind
-from sociarium.players.minds.mind_files import read_mind
+from sociarium.players.minds.mind_files import SUFFIX, read_mind
 from sociarium.players.minds.templates import find_personality
 from sociarium.players.minds.thinking import ACT, Asker, Thinking
 from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.vocabulary import plan_vocabulary
-from sociarium.players.protocol import HostPlayer, HostSeating
+from sociarium.players.protocol import HostPlayer, HostSeating, late_message
 
 T = TypeVar("T")
 MOST_COUNTED = 256  # texts whose tokens are remembered
 WORDLLAMA = "wordllama"
+MIND = "mind.json"  # in the folder of a player whose mind is a file
 _OPTIONS = ("mind", "without", "goal", "personality", "about", "style", "menu", "skills", ACT)
 
 
@@ -82,11 +84,12 @@ class LlmPlayer:
         options: Mapping[str, str] | None = None,
         runtime: ModelRuntime | None = None,
     ) -> None:
-        self.env, self.skilled = env, skills
+        self.env, self.skilled, self._from_file = env, skills, mind.endswith(SUFFIX)
         self.mind = make_mind(mind, env, goal, without, options or {})
         if about and not personality:
             raise BadArgument(f"about={about} goes with a personality, as in personality=informed")
-        self._personality = find_personality(personality).told(about) if personality else ""
+        beside = self.mind.table.beside
+        self._personality = find_personality(personality, beside).told(about) if personality else ""
         self.runtime = runtime or current_runtime()
         self.aliases = self._aliases(alias, dict(roles or {}))
         self._style: Style = _among(STYLES, "style", style)
@@ -101,6 +104,7 @@ class LlmPlayer:
         self._earlier = 0  # steps in trials before this one, for the memory
         self._rows: int | None = None  # of a memory that is restored once it is opened
         self._open: RunCalls | None = None
+        self._refused = 0  # matches that asked for this player while it sat in another
         self._unreported: Counter[str] = Counter()  # of decisions that came too late
         self._thinking: Thinking | None = None  # the decision that is being made
         self._rows_before = 0  # of the memory, when that began
@@ -135,10 +139,19 @@ class LlmPlayer:
                 "calls of a match in real time cannot be replayed, since it waits for nobody: "
                 "`sociarium replay` plays its record"
             )
+        if self._open is not None:
+            self._refused += 1
+            raise BadArgument(
+                "this player sits in another match that is still open; give each match its own"
+            )
+        if seating.step == 0 and seating.trial == 0:
+            self._begin_anew()
         self._seats, self._seat = seating.seats, seating.seats[0]
         match = json.dumps([self.env.id, *seating.identity, seating.trial])
         self._open = self.runtime.run_calls(seating.run, seating.trial, match, seating.session)
         self._open.opened()
+        if seating.folder is not None and self._from_file:
+            self._keep_mind(seating.folder / MIND, seating.step)
         self._prepare(seating)
         for alias in dict.fromkeys(self.aliases.values()):
             self._open.check(alias, self._seat)
@@ -160,11 +173,29 @@ class LlmPlayer:
             self._embedder = self._make_embedder()
             self._open_memory(seating)
 
+    def _begin_anew(self) -> None:
+        """Forgets earlier matches."""
+        if self._memory is not None:
+            self._memory.close()
+        self.decision, self._kept, self._unreported = 0, {}, Counter()
+        self._memory = self._left = self._trial = self._rows = None
+        self._earlier = 0
+
     def _every_skill(self) -> Sequence[SkillOffer] | Vocabulary:
         """What stands in menus that do not depend on what is possible now."""
         if self.menu == "vocabulary":
             return plan_vocabulary(self.env)
         return every_skill(self.env) if self.menu == "all" else ()
+
+    def _keep_mind(self, file: Path, step: int) -> None:
+        """Writes down a mind that is not of the package, or checks that it is still the same."""
+        text = self.mind.table.model_dump_json(indent=1).encode()
+        if step and file.exists() and file.read_bytes() != text:
+            raise BadArgument(
+                f"the mind {self.mind.table.id}, or a file beside it, has changed since this match "
+                f"began ({file} is what it was); play a new match, or bring the old files back"
+            )
+        disk.replace(file, text)
 
     def _prepare(self, seating: HostSeating) -> None:
         """What a kind of its own needs before it is asked."""
@@ -217,6 +248,9 @@ class LlmPlayer:
 
     async def close(self) -> None:
         """Gets up; the file of calls is whole once everybody has."""
+        if self._refused:  # the match that closes is one that could not have this player
+            self._refused -= 1
+            return
         if self._open is not None:
             run, self._open = self._open, None
             await run.close()
@@ -256,10 +290,11 @@ class LlmPlayer:
         if thinking is not None:
             calls = thinking.calls
             self._forget()
-            calls.conclude("late")
+            why = late_message(calls.deadline)
+            calls.conclude("late", why)
             self._unreported.update(_usage(calls, None))
             if not calls.traced:
-                self._report(calls, "late", {})
+                self._report(calls, "late", {}, why=why)
 
     def _forget(self) -> None:
         """A decision that does not count leaves nothing in the memory."""
@@ -268,7 +303,7 @@ class LlmPlayer:
 
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """What the model chooses; where it gives no answer, why."""
-        thinking = self._begin(tuple(percepts))
+        thinking = self._begin(tuple(percepts), deadline)
         calls, why, failure = thinking.calls, "", ""
         try:
             calls.obey()
@@ -287,10 +322,10 @@ class LlmPlayer:
         self._kept = thinking.board.kept
         return self._reply(thinking, failure, why)
 
-    def _begin(self, percepts: tuple[Percept, ...]) -> Thinking:
+    def _begin(self, percepts: tuple[Percept, ...], deadline: float) -> Thinking:
         assert self._open is not None
         percept = percepts[0]
-        calls = self._open.decision(self._seat, self.decision)
+        calls = self._open.decision(self._seat, self.decision, deadline)
         number, self.decision = self.decision, self.decision + 1
         calls.attributes = {"sociarium.step": percept.step, "sociarium.player": percept.name}
         memory = self._memory

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sociarium.core.errors import BadArgument
 from sociarium.core.text import strip_text
 from sociarium.language.models.output import AnswerField
+from sociarium.language.quoting import quotation_mark
 from sociarium.players.minds.blackboard import Key
 from sociarium.players.minds.memory_stream import (
     SUMMARY,
@@ -146,12 +147,17 @@ class ReflectPart(Part):
     def templates(cls, table: PartTable, goal: str = "") -> tuple[PartTemplate, ...]:
         """That of the questions, and that of the insights."""
         second = str(table.options.get("insights", cls.taken["insights"]))
-        return (*super().templates(table, goal), part_template(second, goal))
+        return (*super().templates(table, goal), part_template(second, goal, table.beside))
 
     @property
     def more_values(self) -> tuple[str, ...]:
         """What was perceived."""
         return ("perceptions",)
+
+    @property
+    def used_in_code(self) -> tuple[str, ...]:
+        """It looks back after all that it reads was written."""
+        return self.table.reads
 
     def own_keys(self) -> tuple[Key[Any], ...]:
         """The newest row that it has looked back on."""
@@ -251,6 +257,11 @@ class SummarisePart(Part):
         """The rows."""
         return ("rows",)
 
+    @property
+    def used_in_code(self) -> tuple[str, ...]:
+        """It condenses after all that it reads was written."""
+        return self.table.reads
+
     def check(self) -> None:
         """It asks for one text."""
         if [one.kind for one in self.table.answer] != ["text"] or self.table.writes:
@@ -282,14 +293,16 @@ class SummarisePart(Part):
 
 
 def as_lines(rows: Sequence[MemoryRow]) -> tuple[str, ...]:
-    """Rows as they stand in prompts; what others said is quoted, and whose words it is."""
-    return tuple(f"Step {row.step}: {_told(row)}" for row in rows)
+    """Rows as they stand in prompts; what others said is quoted between two marks."""
+    mark = quotation_mark([row.text for row in rows if row.heard])
+    return tuple(f"Step {row.step}: {_line(row, mark)}" for row in rows)
 
 
-def _told(row: MemoryRow) -> str:
+def _line(row: MemoryRow, mark: str) -> str:
     if not row.heard:
         return row.text
-    return f"{row.source.partition(':')[2]} said {json.dumps(row.text, ensure_ascii=False)}"
+    speaker, quoted = row.source.partition(":")[2], json.dumps(row.text, ensure_ascii=False)
+    return f"{speaker} said, between two marks {mark}: {mark}{quoted}{mark}"
 
 
 def scores(found: Sequence[Retrieved]) -> list[list[float | int]]:

@@ -29,7 +29,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Float32, Float64
 
-from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, MissingExtra, UnknownName
+from sociarium.core.errors import (
+    BadArgument,
+    CannotRead,
+    CannotWrite,
+    MissingExtra,
+    UnknownName,
+    extra_hint,
+)
 
 MEMORY = "memory.sqlite"
 VERSION = "1"
@@ -589,8 +596,8 @@ def _load_wordllama(model: str, dimensions: int) -> tuple[Any, np.ndarray]:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the libraries raise nothing more special
         raise CannotRead(
-            f"the installed wordllama has not the files of {model} ({error}); "
-            'pip install "sociarium[minds]"'
+            f"the installed wordllama has not the files of {model} ({error}). "
+            f"{extra_hint('minds', 'wordllama')}"
         ) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -136,9 +136,9 @@ def mind_hashes() -> dict[str, str]:
 
 
 def mind_hash(table: MindTable, goal: str = "") -> str:
-    """The same for the same parts and templates; a mind of one prompt has that of its template."""
+    """The same for the same parts and templates; a packaged prompt alone keeps its own."""
     used = [t.hash for part in table.part for t in _kind(part).templates(part, goal)]
-    if len(table.part) == len(used) == 1:
+    if len(table.part) == len(used) == 1 and not table.beside:
         return used[0]
     return hashlib.sha256("\n".join([table.digest, *used]).encode()).hexdigest()[:16]
 

@@ -7,28 +7,41 @@ another mind, and change some of its parts.
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
-from sociarium.core.world_files import packaged, read_packaged, read_world_file
+from sociarium.core.world_files import MOST_BYTES, packaged, read_packaged, read_world_file
 from sociarium.language.models.output import AnswerField
 from sociarium.players.minds.blackboard import BEFORE
+from sociarium.players.minds.templates import GOALS, SELVES
 from sociarium.players.minds.triggers import key_of
 
 PACKAGE = "sociarium.players.minds"
 PRESETS = "presets"
 SUFFIX = ".toml"
+PROMPT_FILE = r"[A-Za-z0-9_-]{1,80}\.md"  # the name of a prompt beside a mind
 _WORD = r"^[a-z][a-z0-9_]{0,39}$"
 _READ = r"^[a-z][a-z0-9_]{0,39}(:before)?$"
 
 Word = Annotated[str, Field(pattern=_WORD)]
 Read = Annotated[str, Field(pattern=_READ)]
 Rule = Annotated[str, Field(pattern=r"^[a-z_]+(:[A-Za-z0-9_ .-]+)?$", max_length=80)]
+_mind_finder: ContextVar[Callable[[str], "MindTable"] | None] = ContextVar("minds", default=None)
 
 
 class PartTable(BaseModel):
@@ -50,10 +63,16 @@ class PartTable(BaseModel):
     when: tuple[Rule, ...] = ()
     unless: tuple[Rule, ...] = ()
     role: Annotated[str, Field(pattern=r"^[a-z_]{0,40}$")] = ""
-    template: Annotated[str, Field(pattern=r"^[a-z_]*(-\d+)?$")] = ""
+    template: Annotated[str, Field(pattern=rf"^([a-z_]*(-\d+)?|{PROMPT_FILE})$")] = ""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None  # else that of the model
     answer: Annotated[tuple[AnswerField, ...], Field(max_length=12)] = ()
     options: dict[Word, int | float | str | bool] = {}
+    _beside: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """The texts of files beside its mind, by name."""
+        return self._beside
 
     @model_validator(mode="after")
     def _consistent(self) -> "PartTable":
@@ -80,6 +99,17 @@ class MindTable(BaseModel):
     part: Annotated[tuple[PartTable, ...], Field(min_length=1, max_length=40)]
     missing: tuple[str, ...] = ()  # parts that were taken out
     changed: tuple[str, ...] = ()  # options that a seat gave, as in act.retry=2
+    beside: dict[str, str] = {}  # texts of prompts, goals and personalities of its own, by file
+
+    def model_post_init(self, context: Any) -> None:
+        """Gives every part the files."""
+        for part in self.part:
+            part._beside = self.beside
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, dump: Any) -> dict[str, Any]:
+        found = dump(self)
+        return found if self.beside else {n: x for n, x in found.items() if n != "beside"}
 
     @property
     def name(self) -> str:
@@ -171,11 +201,28 @@ def mind_names() -> tuple[str, ...]:
 def read_mind(source: str, without: Sequence[str] = ()) -> MindTable:
     """A mind by its name, or from a file that ends in .toml."""
     if source.endswith(SUFFIX):
-        name = re.sub(r"[^a-z0-9_]", "_", Path(source).stem.lower())
-        return _table(name, read_world_file(source), (name,)).without(without)
+        find = _mind_finder.get()
+        table = read_mind_file(Path(source), source) if find is None else find(source)
+        return table.without(without)
     if source not in mind_names():
         raise UnknownName("mind", source, mind_names(), "Or give a file that ends in .toml.")
     return _preset(source).without(without)
+
+
+def read_mind_file(file: Path, source: str) -> MindTable:
+    """The mind in a file and the files beside it; `source` is its path in seats, which names it."""
+    name = re.sub(r"[^a-z0-9_]", "_", Path(source).stem.lower())
+    return _table(name, read_world_file(file), (name,), file.parent)
+
+
+@contextmanager
+def use_minds(find: Callable[[str], MindTable]) -> Iterator[None]:
+    """While it lasts, minds that seats name by files are found so, not read at their paths."""
+    before = _mind_finder.set(find)
+    try:
+        yield
+    finally:
+        _mind_finder.reset(before)
 
 
 @cache
@@ -183,8 +230,10 @@ def _preset(name: str) -> MindTable:
     return _table(name, read_packaged(PACKAGE, PRESETS, name), (name,))
 
 
-def _table(name: str, told: Mapping[str, Any], seen: tuple[str, ...]) -> MindTable:
-    """The mind in a table: `[mind]` with what it is, and `[[part]]`."""
+def _table(
+    name: str, told: Mapping[str, Any], seen: tuple[str, ...], folder: Path | None = None
+) -> MindTable:
+    """The mind in a table: `[mind]` with what it is, and `[[part]]`; files are in its folder."""
     try:
         if unknown := set(told) - {"mind", "part"}:
             raise CannotRead(f"{name} is no mind: it has {unknown.pop()}, not [mind] and [[part]]")
@@ -195,12 +244,40 @@ def _table(name: str, told: Mapping[str, Any], seen: tuple[str, ...]) -> MindTab
             if like in seen or like not in mind_names():
                 raise UnknownName("mind", like, tuple(set(mind_names()) - set(seen)))
             head, parts = _changed(read_mind(like), head, parts)
-        table = MindTable.model_validate({**head, "part": parts})
+        if "beside" in head:
+            raise CannotRead(f"{name} is no mind: files beside it are found by their names")
+        beside = {} if folder is None else _files_beside(folder, parts)
+        table = MindTable.model_validate({**head, "part": parts, "beside": beside})
         return table.without(without).model_copy(update={"missing": ()})
     except ValidationError as error:
         raise CannotRead(f"{name} is no mind: {first_wrong(error)}") from error
+    except KeyError:
+        raise CannotRead(f"{name} is no mind: every [[part]] has a name") from None
     except (TypeError, AttributeError, ValueError) as error:
         raise CannotRead(f"{name} is no mind: [mind] is a table, [[part]] are several") from error
+
+
+def _files_beside(folder: Path, parts: Sequence[Any]) -> dict[str, str]:
+    """The prompts that parts name, and goals and personalities, if they are there."""
+    named = [one for part in parts for one in (part.get("template"), *_texts(part.get("options")))]
+    prompts = {one for one in named if isinstance(one, str) and re.fullmatch(PROMPT_FILE, one)}
+    there = {one for one in (GOALS, SELVES) if (folder / one).exists()}
+    return {one: _text(folder / one) for one in sorted(prompts | there)}
+
+
+def _texts(options: Any) -> Sequence[Any]:
+    return tuple(options.values()) if isinstance(options, Mapping) else ()
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise CannotRead(f"{file} is larger than {MOST_BYTES} bytes.")
+        return content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotRead(f"{file}, which the mind names, cannot be read ({error}).") from None
 
 
 def _changed(

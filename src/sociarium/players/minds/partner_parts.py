@@ -257,6 +257,11 @@ class SkillActPart(PlanActPart):
     kind = "skill_act"
     taken: ClassVar[Mapping[str, Any]] = {"retry": 3, "steps": 8}
 
+    @property
+    def used_in_code(self) -> tuple[str, ...]:
+        """Why choices are impossible, which is told when one of them was chosen."""
+        return (OBSTACLES,)
+
     def check(self) -> None:
         """It may write fields of its answer, and one text more."""
         self._fields = {one.name: one for one in self.table.answer if one.name in self.table.writes}

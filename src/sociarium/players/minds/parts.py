@@ -48,7 +48,8 @@ class Part:
     @classmethod
     def templates(cls, table: PartTable, goal: str = "") -> tuple[PartTemplate, ...]:
         """What it asks by, the first of which may name what it reads."""
-        return (part_template(table.template or table.name, goal),) if cls.asks else ()
+        named = table.template or table.name
+        return (part_template(named, goal, table.beside),) if cls.asks else ()
 
     def check(self) -> None:
         """What a kind of its own wants of its table."""
@@ -73,6 +74,18 @@ class Part:
                 f"the template {template.name} names {unread[0]}, which {self.table.name} does "
                 f"not read; it reads {', '.join(sorted(reads)) or 'nothing'}"
             )
+        shown = {PERCEPT, *self.used_in_code}.union(*(one.asks_for for one in self.prompts))
+        if unused := sorted(reads - shown):
+            raise BadArgument(
+                f"{self.table.name} reads {unused[0]}, but its template {template.name} does not "
+                f"name it: write {{{{ {unused[0]} }}}} into a template of your own, or take it out "
+                "of `reads`"
+            )
+
+    @property
+    def used_in_code(self) -> tuple[str, ...]:
+        """What it reads that need not be in its template."""
+        return ()
 
     @property
     def more_values(self) -> tuple[str, ...]:

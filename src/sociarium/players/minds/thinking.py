@@ -24,6 +24,7 @@ from sociarium.language.models.repair import Answered, NoAnswer, ask_until_valid
 from sociarium.language.models.requests import MESSAGE_TOKENS, CallAddress, ChatMessage, Request
 from sociarium.language.models.runtime import DecisionCalls, RunCalls
 from sociarium.language.prompts import Prompt, PromptWriter, Section, Stability
+from sociarium.language.quoting import quotation_mark
 from sociarium.language.tokens import TokenCounter
 from sociarium.players.minds.blackboard import Blackboard, BoardView, Key
 from sociarium.players.minds.embedding import EndpointEmbedder
@@ -82,7 +83,8 @@ class Asker:
         """All that a player, or a crew, is told for a decision; parts are told some of it."""
         which = number, *map(id, percepts)
         if self._written is None or self._written[0] != which:
-            mark = f"<<{self._drawn(CallAddress(self._seat, number, ACT))[:8]}>>"
+            heard = [one.text for percept in percepts for one in percept.messages]
+            mark = quotation_mark(heard, *self._identity, self._seat, number)
             prompt: Prompt | CrewPrompt
             if self._crew is not None:
                 prompt = self._crew.write(percepts, mark)

@@ -57,9 +57,9 @@ class Options(Environment[OptionsState, Any]):
         inner = (lambda state: state.world), (lambda params: params)
         self.facets = tuple(facet.around(*inner) for facet in world.facets)
 
-    def params(self, **changes: object) -> Any:
-        """The world's numbers, with some of them changed by name."""
-        return self.world.params(**changes)
+    def default_params(self) -> Any:
+        """Those of the world."""
+        return self.world.params()
 
     def reset(self, key: Key[Array, ""], params: Any) -> OptionsState:
         """The world as it starts, everybody with a first look around and no order."""

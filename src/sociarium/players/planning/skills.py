@@ -115,10 +115,10 @@ class Collect(Walker):
         return ("thing",) if len(self.things(setting)) > 1 else ()
 
     def things(self, setting: Setting) -> tuple[str, ...]:
-        """Those it is declared with, else all that can be taken; any ground of a strange world."""
+        """Those declared, else all that can be taken; in a strange world any ground but floor."""
         picked = actions_by_object(setting.actions, self.verb)
         pick = tuple(name for name in setting.things.names if name in picked)
-        return self.taken or setting.takes + pick or setting.things.grounds * setting.strange
+        return self.taken or setting.takes + pick or setting.things.grounds[1:] * setting.strange
 
     def suits(self, setting: Setting) -> bool:
         """Where there is something to take."""
@@ -148,20 +148,24 @@ class Avoid(Walker):
 
     def asks(self, setting: Setting) -> tuple[Ask, ...]:
         """Whom or what, and how far."""
-        return ("player", "thing", "steps")
+        return ("player", "thing", "steps") if self.things(setting) else ("player", "steps")
 
     def things(self, setting: Setting) -> tuple[str, ...]:
-        """Anything but stations, and what is in them."""
+        """Anything but floor, walls, stations and what is in them."""
         planes = setting.map_tracker.planes
         fixed = [plane.name for plane in planes if plane.role in OF_STATIONS]
         stays = {name for plane in fixed for name in setting.things.of(plane)}
+        stays |= {*setting.things.surroundings}
         return tuple(name for name in setting.things.names if name not in stays)
 
     def intend(self, setting: Setting, now: Situation) -> Intent:
         """To be farther away."""
         cell, _, another = setting.seen(now)
-        _, _, known, lies = meant(setting, now, self.things(setting))
-        things = jnp.where(known, lies, False)
+        known, things = jnp.bool_(False), jnp.zeros_like(now.memory.known, bool)
+        if names := self.things(setting):
+            _, _, known, lies = meant(setting, now, names)
+            known = known & (now.order.thing != NONE)  # an order about a player is about no thing
+            things = jnp.where(known, lies, False)
         threat = things | (setting.map_tracker.spot(cell) & another)
         close = setting.within(threat, now.order.steps)
         here = setting.map_tracker.here(now.memory)

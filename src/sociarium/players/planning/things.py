@@ -24,11 +24,13 @@ class Things:
                 found[kind if kind not in found else f"{kind} ({plane.name})"] = layer, code
         self.names = tuple(found)
         self.layer, self.code = np.array(list(found.values()), np.int32).reshape(-1, 2).T
+        self.layers = layers
         self.solid = tuple(kind for kind in found if kind in map_tracker.sight.solid)
         self.grounds = tuple(
             kind for kind, (layer, _) in found.items() if not layer and kind not in self.solid
         )
-        self.layers = layers
+        walls = tuple(kind for kind in self.of(layers[0]) if kind in self.solid)
+        self.surroundings = (*self.grounds[:1], *walls)  # the floor is the first ground
         self.own = [number.name for number in map_tracker.spec.own]
 
     def of(self, layer: str) -> tuple[str, ...]:

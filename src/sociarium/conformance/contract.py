@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sociarium.core import facet_clauses, random
+from sociarium import catalogue
+from sociarium.conformance import facet_clauses
+from sociarium.core import random
 from sociarium.core.actions import STAY, action_names
 from sociarium.core.environment import Environment
 from sociarium.core.errors import ContractBroken, UnknownName
@@ -92,7 +94,7 @@ class Play:
 
 
 def check(
-    env: Environment[Any, Any],
+    env: Environment[Any, Any] | str,
     *,
     steps: int | None = None,
     seed: int = 0,
@@ -100,9 +102,10 @@ def check(
 ) -> tuple[str, ...]:
     """Plays at random and examines every clause; returns their names or raises ContractBroken.
 
-    It plays a whole episode to its horizon, or only so many steps; clauses to `skip` are left out.
+    `env` is an environment or its name. It plays a whole episode to its horizon, or only `steps`
+    steps; clauses to `skip` are left out.
     """
-    findings = examine(env, steps=steps, seed=seed, skip=skip)
+    findings = examine(catalogue.environment(env), steps=steps, seed=seed, skip=skip)
     broken = [(name, detail) for name, detail in findings if detail]
     if broken:
         raise ContractBroken(

@@ -1,0 +1,1 @@
+"""The tests that every environment must pass, ours and other people's."""
