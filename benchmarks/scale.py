@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import nnls
 from tests.ray_nodes import QUIET, Nodes
 
-from sociarium.evaluation.plots import COLOURS, FAINT, INK, plain_axes, write
+from sociarium.evaluation.figures import COLOURS, FAINT, INK, plain_axes, write
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS, FIGURE = DOCS / "results/scale.json", DOCS / "pictures/scale.svg"

@@ -36,7 +36,6 @@ from sociarium.arena.screening import PlayedEpisode, film_of, label, save_film, 
 from sociarium.arena.seating import demonstration
 from sociarium.catalogue import ARTICLES, SOCIETIES, WORLDS, ArticleEntry, Entry, find
 from sociarium.cli import main as cli
-from sociarium.cli.deterrence import fine
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page
 from sociarium.cli.reproduce import standing
@@ -45,14 +44,17 @@ from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.envs.kitchens.overcooked import ITEMS, SOUP
 from sociarium.envs.rounds.matrix import built_in, read_game
-from sociarium.evaluation import cards, cuisine_bounds, cuisine_scores, replicator
-from sociarium.evaluation.institution_study import INSTITUTIONS
-from sociarium.evaluation.law_maps import MEASURES, LawMap
-from sociarium.evaluation.policy_returns import PolicyReturns
-from sociarium.evaluation.schelling import AGREEMENTS, CONDITIONS
+from sociarium.evaluation import cuisine_bounds, cuisine_scores
+from sociarium.evaluation.analyses.controls import card_table
+from sociarium.evaluation.analyses.deterrence import fine_text
+from sociarium.evaluation.analyses.dilemma import DISCOUNTS, DilemmaVerdict
+from sociarium.evaluation.analyses.institutions import INSTITUTIONS
+from sociarium.evaluation.analyses.laws import MEASURES, LawMap
+from sociarium.evaluation.analyses.policy_returns import PolicyReturns
+from sociarium.evaluation.analyses.replicator import Replicator
+from sociarium.evaluation.analyses.schelling import AGREEMENTS, CONDITIONS
 from sociarium.evaluation.suite import read_suite
 from sociarium.learning.curriculum import Curriculum
-from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate, over_episodes, over_seeds
@@ -478,7 +480,7 @@ def dilemma(entry: Entry) -> str:
     return (
         f"![Schelling diagram](../pictures/schelling/{entry.family}.svg)\n\n"
         f"Measured class: **{found['class']}** (fear {fear}, greed {greed}). {verdict}{paper}\n\n"
-        f"{cards.markdown(card)}\n\n"
+        f"{card_table(card)}\n\n"
         f"Means of {card['episodes']} episodes for every line-up of `{card['cooperators']}` and "
         f"`{card['defectors']}`, 95% bootstrap intervals, seed {card['seed']}; "
         f"`sociarium card {entry.family}` measures them again. "
@@ -775,7 +777,7 @@ def deterring_fines() -> list[str]:
     for row in json.loads((INSTITUTIONS_FOUND / "deterrence.json").read_text()):
         family = row["world"].partition("-v")[0]
         card = json.loads((DOCS / "cards" / f"{family}.json").read_text())
-        fines = [fine(_with_infinity(row[name])) for name in ("among", "alone")]
+        fines = [fine_text(_with_infinity(row[name])) for name in ("among", "alone")]
         told = [str(Estimate.read(card[who]["welfare"])) for who in ("random", "planner")]
         fined = re.sub(r"^Whoever | (or )?pays 1 to nobody\.$", "", row["law"])
         lines.append(f"| {family} | {fined} | {' | '.join([*fines, *told])} |")
@@ -799,7 +801,7 @@ def punishers() -> list[str]:
             ]
             by_cells.setdefault(" | ".join(told), []).append(f"{value:g}")
         lines += [f"| {world} | {', '.join(n)} | {cells} |" for cells, n in by_cells.items()]
-        without = replicator.Payoffs.stored(found).without("script:punisher")
+        without = Replicator.read(found).without("script:punisher")
         (ends, vanish) = without.end(0), without.vanishing(0)
         told = [str(ends[0]), str(ends[1]), "", str(vanish[1]), str(vanish[0])]
         lines.append(f"| {world} | no punishers | {' | '.join(told)} |")
@@ -811,7 +813,7 @@ def law_bands() -> Iterable[tuple[str, int, dict[str, dict[str, np.ndarray]]]]:
 
     All laws have the same starts, so what is independent are starts, not laws.
     """
-    found = LawMap.stored(json.loads((INSTITUTIONS_FOUND / "laws_clean_up.json").read_text()))
+    found = LawMap.read(json.loads((INSTITUTIONS_FOUND / "laws_clean_up.json").read_text()))
     fines, ratios = (values for values in found.grid.values())
     shape = (len(fines), len(ratios), -1)
     thresholds = [float(worth) for worth in re.findall(r"worth=([\d.]+)", found.seats)]

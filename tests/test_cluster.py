@@ -8,9 +8,9 @@ import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
+from sociarium.cli.crossplay import Crossplay
 
 from sociarium import cluster
-from sociarium.cli.crossplay import Crossplay
 from sociarium.cli.evaluate import Evaluate
 from sociarium.cli.reproduce import Reproduce
 from sociarium.cli.sweep import Sweep

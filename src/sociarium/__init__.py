@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sociarium.core.episode import Episode as Episode
     from sociarium.core.percept import Percept as Percept
     from sociarium.core.random import key as key
-    from sociarium.evaluation.measures import measure as measure
-    from sociarium.evaluation.schelling import schelling as schelling
+    from sociarium.evaluation.analyses import study as study
+    from sociarium.evaluation.analyses.measures import measure as measure
     from sociarium.language.models.function_model import FunctionModel as FunctionModel
     from sociarium.language.models.runtime import use_models as use_models
     from sociarium.language.prompts import PromptWriter as PromptWriter
@@ -53,7 +53,7 @@ _HOMES = {
     "configure": "sociarium.machine",
     "Lanes": "sociarium.arena.lanes",
     "rollout": "sociarium.arena.rollout",
-    "measure": "sociarium.evaluation.measures",
+    "measure": "sociarium.evaluation.analyses.measures",
     "Match": "sociarium.arena.match",
     "Replay": "sociarium.arena.replay",
     "percept_at": "sociarium.arena.percepts",
@@ -75,7 +75,7 @@ _HOMES = {
     "PurePlayer": "sociarium.players.protocol",
     "load_policy": "sociarium.players.policy",
     "save_film": "sociarium.arena.screening",
-    "schelling": "sociarium.evaluation.schelling",
+    "study": "sociarium.evaluation.analyses",
     "find_action": "sociarium.core.actions",
 }
 __all__ = [
@@ -102,8 +102,8 @@ __all__ = [
     "measure",
     "rollout",
     "save_film",
-    "schelling",
     "script",
+    "study",
     "train",
 ]
 

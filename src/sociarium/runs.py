@@ -19,8 +19,9 @@ from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.manifest import read_manifest
-from sociarium.evaluation import learning_curves, plots
-from sociarium.evaluation.measures import Measures, measure
+from sociarium.evaluation import figures
+from sociarium.evaluation.analyses import learning_curves
+from sociarium.evaluation.analyses.measures import Measures, measure
 from sociarium.learning import presets
 from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.progress import training_progress
@@ -131,7 +132,7 @@ class Run:
     def _repr_html_(self) -> str:
         """The learning curve, where matplotlib is installed."""
         words = html.escape(repr(self))
-        return f"{words}<br>{plots.page(self.plot())}" if plots.can_draw() else words
+        return f"{words}<br>{figures.html_image(self.plot())}" if figures.can_draw() else words
 
 
 def train(

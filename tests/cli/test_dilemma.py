@@ -9,7 +9,7 @@ from rich.console import Console
 from sociarium.cli import dilemma
 from sociarium.cli.dilemma import Dilemma, table
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.learning.dilemmas import DISCOUNTS
+from sociarium.evaluation.analyses.dilemma import DISCOUNTS
 from tests.learning.test_dilemmas import judged
 
 

@@ -44,7 +44,7 @@ def test_a_reader_that_closes_the_pipe_ends_it_without_a_traceback():
         ("wach", "watch"),
         ("evaluete", "evaluate"),
         ("trian", "train"),
-        ("atlas", "institution-study"),
+        ("atlas", "study"),
     ],
 )
 def test_a_misspelt_command_gets_a_suggestion(word, meant, monkeypatch, capsys):
@@ -67,8 +67,8 @@ def test_a_misspelt_command_gets_a_suggestion(word, meant, monkeypatch, capsys):
         ("watch coins --out film.txt", "a film is written as .gif or .mp4"),
         ("watch coins --seats cooperator", "write script:cooperator"),
         ("watch coins --player 2 --out x.gif", "--player must be 0 to 1; given 2"),
-        ("schelling frontier_easy", "frontier_easy-v0 is no dilemma that scripts can show"),
-        ("schelling coins --out x.txt", ".svg or .png"),
+        ("study schelling frontier_easy", "frontier_easy-v0 is no dilemma that scripts can show"),
+        ("study schelling coins --out x.txt", ".svg, .png"),
         ("train ippo coins --set num_envs=4", "It is called lanes here"),
         ("train ipo coins", "Did you mean ippo"),
         ("info cleanup", "Did you mean clean_up"),

@@ -1,38 +1,31 @@
 """What stands in a world's name, arguments and charter, means the same to every command."""
 
 import functools
-import json
 
 import pytest
 
 from sociarium import catalogue
 from sociarium.charters.society import Society
-from sociarium.cli import card, dilemma
+from sociarium.cli import dilemma
 from sociarium.cli.bench import BenchCommand
 from sociarium.cli.bench_train import BenchTrain
-from sociarium.cli.card import CardCommand
 from sociarium.cli.check import Check
-from sociarium.cli.contract_study import ContractStudyCommand
-from sociarium.cli.crossplay import Crossplay
-from sociarium.cli.deterrence import DeterrenceCommand
 from sociarium.cli.dilemma import Dilemma
 from sociarium.cli.estimate import EstimateCommand
 from sociarium.cli.info import Info
-from sociarium.cli.institution_study import InstitutionStudyCommand
-from sociarium.cli.laws import Laws
 from sociarium.cli.main import COMMANDS
 from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
 from sociarium.cli.oracle import Oracle
 from sociarium.cli.play import PlayCommand
 from sociarium.cli.quiz import Quiz
-from sociarium.cli.replicator import Replicator
-from sociarium.cli.schelling import Schelling
+from sociarium.cli.study import command_class
 from sociarium.cli.sweep import Sweep
 from sociarium.cli.train import Train
 from sociarium.cli.watch import Watch
 from sociarium.cli.words import Words
 from sociarium.core.errors import BadArgument
+from sociarium.evaluation.analyses import BUILT_IN
 from tests.learning.test_dilemmas import judged
 from tests.toys.meadow import Meadow
 
@@ -44,26 +37,20 @@ TAKING_A_WORLD = {
     "match": MatchCommand,
     "estimate": functools.partial(EstimateCommand, seats="llm:fake"),
     "measure": Measure,
-    "crossplay": Crossplay,
     "info": Info,
     "check": Check,
     "bench": BenchCommand,
     "bench-train": functools.partial(BenchTrain, "ippo"),
     "train": functools.partial(Train, "ippo"),
     "sweep": functools.partial(Sweep, "ippo", grid=(("preference=selfish",),)),
-    "dilemma": Dilemma,
-    "schelling": Schelling,
-    "card": CardCommand,
-    "institution-study": InstitutionStudyCommand,
-    "contract-study": ContractStudyCommand,
-    "laws": functools.partial(Laws, grid="law.fine=1"),
-    "deterrence": DeterrenceCommand,
-    "replicator": functools.partial(Replicator, seats="idle random"),
+    "study dilemma": Dilemma,
+    **{f"study {name}": command_class(name) for name in BUILT_IN if name != "laws"},
+    "study laws": functools.partial(command_class("laws"), grid="law.fine=1"),
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
 TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
 TAKING_NONE |= {"calls", "serve-local", "evaluate", "pack", "verify", "compare", "launch"}
-UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study", "deterrence")
+UNDER_THEIR_OWN_CHARTERS = ("study institutions", "study contract", "study deterrence")
 
 
 class Begun(Exception):
@@ -92,13 +79,14 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(catalogue, "_check_numbers", world_noted)
     for world in {entry.load() for entry in catalogue.worlds()} | {Society, Meadow}:
         monkeypatch.setattr(world, "params", begin)
-    monkeypatch.setattr("sociarium.evaluation.mixtures.shuffled", begin)
+    monkeypatch.setattr("sociarium.evaluation.experiments.play.shuffled", begin)
     monkeypatch.setattr("sociarium.envs.frontier.frontier.Frontier._bounds", begin)
     return worlds, charters
 
 
 def test_every_command_is_tried_or_takes_no_world():
-    assert {*TAKING_A_WORLD} | TAKING_NONE == {*COMMANDS}
+    tried = {name.partition(" ")[0] for name in TAKING_A_WORLD}
+    assert tried | TAKING_NONE == {*COMMANDS}
 
 
 @pytest.mark.parametrize("command", TAKING_A_WORLD)
@@ -163,16 +151,7 @@ def test_check_finds_a_world_whose_charter_has_a_colon_in_its_arguments(made):
 
 def test_figures_of_two_maps_are_kept_in_two_files(monkeypatch, tmp_path):
     monkeypatch.setattr(dilemma, "verdict", lambda world, **_: judged(len(world)))
-    monkeypatch.setattr(
-        card.CardCommand, "_row", lambda self, _: {"env": catalogue.full_name(self.world)}
-    )
-    monkeypatch.setattr(card.cards, "markdown", str)
     names = "harvest_open", "harvest_open?map_seed=7", "harvest_open?map_seed=7+open+speech?words=2"
     for number, name in enumerate(names):
         Dilemma(name, out=tmp_path / "dilemmas").run()
-        CardCommand(name, out=tmp_path / "cards").run()
-        for folder in ("dilemmas", "cards"):
-            assert len([*(tmp_path / folder).iterdir()]) == number + 1
-    kept = [json.loads(file.read_text())["env"] for file in (tmp_path / "cards").iterdir()]
-    assert sorted(kept) == sorted(map(catalogue.full_name, names))
-    assert (tmp_path / "cards" / "harvest_open.json").exists()
+        assert len([*(tmp_path / "dilemmas").iterdir()]) == number + 1

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.cli.crossplay import Crossplay
+from sociarium.cli.study import command_class
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.crossplay import PartnerReturns, crossplay, draw, play_beside
+from sociarium.evaluation import figures
+from sociarium.evaluation.analyses import study
+from sociarium.evaluation.analyses.crossplay import PartnerReturns
 
 
 @pytest.fixture(scope="module")
 def coins():
-    env = sociarium.make("coins")
-    env_params = ["script:cooperator", "script:defector", "script:idle"]
-    return crossplay(env, env_params, episodes=2)
+    seats = "script:cooperator script:defector script:idle"
+    return study("crossplay", "coins", seats=seats, episodes=2)
 
 
 def test_a_row_is_the_focal_player_and_a_column_its_partner(coins):
@@ -39,17 +40,18 @@ def test_with_others_leaves_out_oneself():
 def test_a_heatmap_is_drawn_and_the_same_for_the_same_numbers(coins, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("a.png", "b.png"):
-        draw(coins, tmp_path / name, title="Coins")
+        figures.write(coins.figure(), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
 def test_a_roster_of_one_is_refused():
     with pytest.raises(BadArgument, match="at least two"):
-        crossplay(sociarium.make("coins"), ["script:idle"])
+        study("crossplay", "coins", seats="script:idle")
 
 
 def test_the_command_prints_json(capsys):
-    Crossplay("coins", seats="script:idle script:random", episodes=1, json=True).run()
+    roster = "script:idle script:random"
+    command_class("crossplay")("coins", seats=roster, episodes=1, json=True).run()
     told = json.loads(capsys.readouterr().out)
     assert told["roster"] == ["script:idle", "script:random"] and len(told["mean"]) == 2
 
@@ -57,8 +59,8 @@ def test_the_command_prints_json(capsys):
 def test_players_of_one_name_are_told_apart():
     env = sociarium.make("coins")
     one, other = (sociarium.script("idle", env), sociarium.script("idle", env))
-    found = crossplay(env, [one, other], episodes=1)
+    found = study("crossplay", env, seats=[one, other], episodes=1)
     assert len(set(found.names)) == 2 and all(found.with_others)
     assert found.same.tolist() == [[True, False], [False, True]]
-    alone = play_beside(env, ["idle"], ["idle"], episodes=1)
+    alone = study("crossplay", env, seats="idle", partners="idle", episodes=1)
     assert alone.with_others == [None] and alone.as_dict()["with_others"] == [None]

@@ -11,13 +11,13 @@ import sociarium
 from sociarium.arena.batch import Batch
 from sociarium.arena.rollout import rollout
 from sociarium.arena.seating import shuffled
-from sociarium.cli.deterrence import DeterrenceCommand, fine
-from sociarium.cli.laws import Laws
-from sociarium.cli.replicator import Replicator
+from sociarium.cli.study import command_class
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.evaluation import law_maps, replicator
-from sociarium.evaluation.deterrence import LAWS, law_of, threshold
-from sociarium.evaluation.law_maps import map_laws, read_grid, society_for
+from sociarium.evaluation.analyses import laws, study
+from sociarium.evaluation.analyses.deterrence import fine_text, threshold
+from sociarium.evaluation.analyses.laws import LAWS, LawMap, law_of, read_grid, society_for
+from sociarium.evaluation.analyses.replicator import Replicator
+from sociarium.evaluation.experiments.design import compositions
 from sociarium.metrics.bootstrap import Estimate
 from sociarium.players import roster
 from tests.families import WORLDS
@@ -32,8 +32,9 @@ def env():
 
 @pytest.fixture(scope="module")
 def found(env):
-    grid = {"law.fine": np.array([0.0, 2.0]), "horizon": np.array([20.0, 30.0])}
-    return map_laws(env, grid, SEATS, episodes=2, seed=3)
+    return study(
+        "laws", env, grid="law.fine=0:2:2,horizon=20:30:2", seats=SEATS, episodes=2, seed=3
+    )
 
 
 def test_every_law_of_a_map_is_the_episodes_that_are_played_under_it_alone(env, found):
@@ -79,7 +80,7 @@ def test_a_grid_is_read_and_what_it_is_not_is_said():
 
 
 def test_a_bare_dilemma_gets_the_law_of_its_own():
-    name = society_for("clean_up", read_grid(law_maps.EXAMPLE))
+    name = society_for("clean_up", read_grid(laws.EXAMPLE))
     assert name == f"clean_up+{law_of('clean_up')}+sanction"
     assert society_for("clean_up+law?zapped=1", {"law.fine": 0}) == "clean_up+law?zapped=1"
     with pytest.raises(BadArgument, match="law of its own"):
@@ -93,17 +94,17 @@ def test_the_law_of_every_dilemma_is_one_clause_with_a_fine_of_one_to_nobody(wor
 
 
 def test_a_population_for_laws_has_two_punishers_where_one_can_punish():
-    env = sociarium.make(society_for("harvest_six_trees", read_grid(law_maps.EXAMPLE)))
-    kinds = [str(seat) for seat in roster.parse(law_maps.citizens(env))]
+    env = sociarium.make(society_for("harvest_six_trees", read_grid(laws.EXAMPLE)))
+    kinds = [str(seat) for seat in roster.parse(laws.citizens(env))]
     assert kinds[:2] == ["script:punisher"] * 2 and "worth=1.5" in kinds[3] and len(kinds) == 4
     with pytest.raises(BadArgument, match="4 seats"):
-        map_laws(env, "law.fine=1", "idle idle")
+        study("laws", env, grid="law.fine=1", seats="idle idle")
     with pytest.raises(UnknownName, match="fine"):
-        map_laws(env, "law.fines=1", "idle")
+        study("laws", env, grid="law.fines=1", seats="idle")
     with pytest.raises(BadArgument, match="no charter"):
-        map_laws(env.world, "law.fine=1", "idle")
+        study("laws", env.world, grid="law.fine=1", seats="idle")
     with pytest.raises(BadArgument, match="lanes"):
-        map_laws(env, "law.fine=0:1:1000,sanction.ratio=1:6:100", "idle")
+        study("laws", env, grid="law.fine=0:1:1000,sanction.ratio=1:6:100", seats="idle")
 
 
 def test_the_fine_that_deters_is_the_gain_by_the_breaches_it_takes():
@@ -113,37 +114,38 @@ def test_the_fine_that_deters_is_the_gain_by_the_breaches_it_takes():
     assert fines == [[1.5, 0, math.inf, math.inf]]
     noise = np.array([[0, 0], [0, 1e-8]])
     assert threshold(rows.reshape(1, 4, 2, 2) + noise)[0] == pytest.approx(fines[0])
-    assert fine(Estimate(0.0, 0.0, 0.0)) == "none needed"
-    assert fine(Estimate(math.inf, math.inf, math.inf)) == "none is enough"
-    assert fine(Estimate(2.0, 1.0, math.inf)) == "2.00 [1.00, ...]"
+    assert fine_text(Estimate(0.0, 0.0, 0.0)) == "none needed"
+    assert fine_text(Estimate(math.inf, math.inf, math.inf)) == "none is enough"
+    assert fine_text(Estimate(2.0, 1.0, math.inf)) == "2.00 [1.00, ...]"
 
 
 def test_deterrence_is_measured_and_printed(capsys, tmp_path):
-    DeterrenceCommand("coins", episodes=2, out=tmp_path / "d.json").run()
+    deterrence = command_class("deterrence")
+    deterrence("coins", episodes=2, out=(tmp_path / "d.json",)).run()
     assert "among cooperators" in capsys.readouterr().out
-    (row,) = json.loads((tmp_path / "d.json").read_text())
+    row = json.loads((tmp_path / "d.json").read_text())
     assert row["breaches_cooperating"][1]["mean"] == 0 < row["breaches"][1]["mean"]
     fine_found = row["gain"][1]["mean"] / row["breaches"][1]["mean"]
     assert row["among"]["mean"] == pytest.approx(fine_found)
     assert row["players"] == 2 and row["welfare"]["mean"] > row["welfare_random"]["mean"]
     with pytest.raises(BadArgument, match="fine of 1"):
-        DeterrenceCommand("coins", law="whoever takes its own coin pays 2 to nobody").run()
+        deterrence("coins", law="whoever takes its own coin pays 2 to nobody").run()
     with pytest.raises(BadArgument, match="to nobody"):
-        DeterrenceCommand("coins", law="whoever takes its own coin pays 1").run()
+        deterrence("coins", law="whoever takes its own coin pays 1").run()
 
 
 def matrix_game(table):
     """Payoffs of pairs of two kinds: what the row gets beside the column."""
-    groups = replicator.compositions(2, 2)
+    groups = compositions(2, 2)
     assert groups.tolist() == [[0, 2], [1, 1], [2, 0]]
     (cc, cd), (dc, dd) = table
     earned = np.array([[[np.nan, dd], [cd, dc], [cc, np.nan]]])[..., None]
     empty = np.zeros((1, 3, 1))
-    return replicator.Payoffs("", ("c", "d"), "", (0.0,), groups, earned, empty)
+    return Replicator("", ("c", "d"), "", (0.0,), groups, earned, empty)
 
 
 def ends(table, start):
-    return matrix_game(table).grown(0, np.array(start))[-1]
+    return matrix_game(table).path(0, np.array([start]))[-1, 0]
 
 
 def test_defectors_take_over_a_prisoners_dilemma():
@@ -170,43 +172,40 @@ def test_a_kind_vanishes_from_the_starts_that_its_threshold_says():
 
 
 def test_compositions_are_all_ways_to_fill_a_group():
-    groups = replicator.compositions(7, 3)
+    groups = compositions(7, 3)
     assert len(groups) == 36 and (groups.sum(1) == 7).all() and (groups >= 0).all()
     assert len(np.unique(groups, axis=0)) == 36
 
 
 def test_a_society_of_kinds_is_played_in_every_composition(tmp_path, capsys):
-    command = Replicator(
-        "coins+sanction?ways=punish",
-        "script:defector script:punisher",
-        vary="sanction.ratio=0,4",
-        episodes=2,
-        out=tmp_path / "r.png",
-    )
-    command.run()
+    command = command_class("replicator")
+    out = tmp_path / "r.png", tmp_path / "r.json"
+    kinds = "script:defector script:punisher"
+    world = "coins+sanction?ways=punish"
+    command(world, seats=kinds, vary="sanction.ratio=4", episodes=2, out=out).run()
     assert "sanction.ratio" in capsys.readouterr().out
     stored = json.loads((tmp_path / "r.json").read_text())
-    assert stored["groups"] == [[0, 2], [1, 1], [2, 0]] and stored["values"] == [0, 4]
-    again = replicator.Payoffs.stored(stored)
+    assert stored["groups"] == [[0, 2], [1, 1], [2, 0]] and stored["values"] == [4]
+    again = Replicator.read(stored)
     assert json.loads(json.dumps(again.as_dict())) == stored
     alone = again.without("script:punisher")
     assert alone.kinds == ("script:defector",) and alone.earned.shape == (1, 1, 1, 2)
     earned = np.array(stored["earned"], float)
     assert np.isnan(earned[:, 0, 0]).all() and np.isfinite(earned[:, 0, 1]).all()
     with pytest.raises(BadArgument, match="that differ"):
-        replicator.payoffs(sociarium.make("coins"), ["idle", "idle"])
+        study("replicator", "coins", seats="idle idle")
     with pytest.raises(BadArgument, match="NAME=VALUE"):
-        Replicator("coins+sanction", vary="sanction.ratio").run()
+        command("coins+sanction", vary="sanction.ratio").run()
 
 
 def test_a_map_is_printed_drawn_and_stored(tmp_path, capsys):
-    Laws("coins", "law.fine=0:2:3", SEATS, episodes=2, out=tmp_path / "m.png").run()
-    out = capsys.readouterr().out
-    assert "law.fine" in out and "best of 3 laws" in out
+    out = tmp_path / "m.png", tmp_path / "m.json"
+    command = command_class("laws")
+    command("coins", grid="law.fine=0:2:3", seats=SEATS, episodes=2, out=out).run()
+    shown = capsys.readouterr().out
+    assert "law.fine" in shown and "best of 3 laws" in shown
     stored = json.loads((tmp_path / "m.json").read_text())
-    again = law_maps.LawMap.stored(stored)
+    again = LawMap.read(stored)
     assert again.welfare.shape == (3, 2)
-    assert json.loads(json.dumps(again.as_dict())) == {
-        name: value for name, value in stored.items() if name != "seconds"
-    }
+    assert json.loads(json.dumps(again.as_dict())) == stored
     assert (tmp_path / "m.png").stat().st_size > 5000

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import learning_curves
-from sociarium.evaluation.learning_curves import Line, band, draw, save, smoothed
+from sociarium.evaluation.analyses import learning_curves
+from sociarium.evaluation.analyses.learning_curves import Line, band, draw, save, smoothed
 from sociarium.metrics.bootstrap import over_seeds
 
 NAN = np.nan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sociarium.core.facets import Cooperation
-from sociarium.evaluation.measures import measure, measured
+from sociarium.evaluation.analyses.measures import measure, measured
 from sociarium.metrics.summary import summary
 from sociarium.players import roster
 from tests.metrics.records import episode, happened

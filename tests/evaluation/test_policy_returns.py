@@ -8,12 +8,14 @@ import pytest
 from sociarium.arena.rollout import rollout
 from sociarium.core.errors import CannotRead
 from sociarium.core.facets import Cooperation
-from sociarium.evaluation.baselines import baselines
-from sociarium.evaluation.policy_returns import PolicyReturns, policy_returns
+from sociarium.evaluation.analyses.controls import Controls
+from sociarium.evaluation.analyses.policy_returns import PolicyReturns, policy_returns
+from sociarium.evaluation.experiments import LineUp
 from sociarium.metrics.bootstrap import over_seeds
 from sociarium.networks import stored
 from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players.roster import Seat
+from sociarium.views.progress import silent
 from tests.networks.filled import filled
 from tests.toys.taking import Taking
 
@@ -89,9 +91,9 @@ def test_acts_have_no_rate_where_nothing_passes_up_an_opportunity(folder):
     found = policy_returns(env, str(folder), SEEDS[:1], episodes=2)
     assert found.acts.any() and not found.refusals.any()
     assert found.cooperation is None and found.as_dict()["cooperation"] is None
-    stays = (Seat("idle"),) * 2
-    by_chance, planner = baselines(env, [stays], episodes=2)
-    assert by_chance.cooperation is planner.cooperation is None
+    stays = LineUp((Seat("idle"),) * 2)
+    card = Controls(env, 2, rivals=[stays]).study(on_progress=silent)
+    assert card.random.cooperation is card.planner.cooperation is None
 
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path):

@@ -5,24 +5,23 @@ import json
 import numpy as np
 import pytest
 
-from sociarium import catalogue
-from sociarium.arena.rollout import rollout
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.mixtures import mixtures, play, seat_string
-from sociarium.evaluation.prompted_schelling import play_mixtures, prompted_seats
-from sociarium.evaluation.schelling import (
+from sociarium.evaluation.analyses.schelling import (
     AGREEMENTS,
     CONDITIONS,
+    Schelling,
     diagram,
-    populations,
     schelling,
+    seed_pairs,
     shared_seeds,
     two_kinds,
 )
+from sociarium.evaluation.experiments import Condition, Design, mixtures, play
 from sociarium.metrics.bootstrap import over_seeds
 from sociarium.networks import stored
 from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players import roster
+from sociarium.views.progress import silent
 from tests.networks.filled import filled
 from tests.toys.meadow import Meadow
 from tests.toys.taking import Taking
@@ -118,17 +117,17 @@ def saved_policies(folder, env, seeds):
 def test_the_training_seeds_of_a_run_all_play_and_are_shown(tmp_path):
     env = Taking(players=2)
     run = saved_policies(tmp_path, env, (3, 8))
-    chances = {"episodes": 3, "seed": 5}
-    found = schelling(env, f"policy:{run}", "idle", **chances)
-    (idle,) = roster.parse("idle")
-    seeds = [roster.parse(f"policy:{run}?seed={number}")[0] for number in (3, 8)]
-    lineups = [lineup for policy in seeds for lineup in mixtures(policy, idle, 2)]
-    played = play(env, lineups, **chances)
-    mine = np.stack([played.mean_of(seeds[0])[:3], played.mean_of(seeds[1])[3:]], axis=1)
-    theirs = np.stack([played.mean_of(idle)[:3], played.mean_of(idle)[3:]], axis=1)
-    assert found == diagram(mine, theirs)
+    analysis = Schelling(env, 3, 5, f"policy:{run}", "idle")
+    (table,) = analysis.tables(on_progress=silent).values()
+    seeds = [f"policy:{run}?seed={number}" for number in (3, 8)]
+    mine = np.stack([table.mean_of(seeds[0])[0, :3], table.mean_of(seeds[1])[0, 3:]], axis=1)
+    idle = table.mean_of("idle")[0]
+    expected = diagram(mine, np.stack([idle[:3], idle[3:]], axis=1))
+    found = analysis.analyse({"mixtures": table})
+    assert (found.r_c, found.r_d, found.fear) == (expected.r_c, expected.r_d, expected.fear)
     assert mine[1, 0].mean() != mine[1, 1].mean()  # the seeds play differently
     assert found.r_c[0].values == tuple(mine[1].mean(1)) and not found.r_c[0].bounded
+    assert found.as_dict()["training_seeds"] == (3, 8)
 
 
 def test_seed_k_meets_seed_k_and_a_named_seed_stays_alone(tmp_path):
@@ -138,13 +137,13 @@ def test_seed_k_meets_seed_k_and_a_named_seed_stays_alone(tmp_path):
     three = saved_policies(tmp_path / "three", env, (7,))
     a, b, c, d = roster.parse(f"policy:{one} policy:{two} policy:{three} policy:{one}?seed=2")
     assert shared_seeds(a, b) == (1, 2)
-    assert [tuple(map(str, pair)) for pair in populations(a, b)] == [
+    assert [tuple(map(str, pair)) for pair in seed_pairs(a, b)] == [
         (f"policy:{one}?seed={k}", f"policy:{two}?seed={k}") for k in (1, 2)
     ]
-    assert populations(d, IDLE) == [(d, IDLE)] and populations(RANDOM, IDLE) == [(RANDOM, IDLE)]
-    assert [pair[1] for pair in populations(a, IDLE)] == [IDLE] * 3
+    assert seed_pairs(d, IDLE) == [(d, IDLE)] and seed_pairs(RANDOM, IDLE) == [(RANDOM, IDLE)]
+    assert [pair[1] for pair in seed_pairs(a, IDLE)] == [IDLE] * 3
     with pytest.raises(BadArgument, match="no training seed in common"):
-        populations(a, c)
+        seed_pairs(a, c)
 
 
 def test_the_diagram_is_plain_numbers():
@@ -158,43 +157,23 @@ def test_the_diagram_is_plain_numbers():
 
 
 def test_mixtures_run_from_no_cooperator_to_all():
-    assert [seat_string(lineup) for lineup in mixtures(RANDOM, IDLE, 2)] == [
-        "idle*2",
-        "random idle",
-        "random*2",
-    ]
-
-
-def test_line_ups_are_played_in_drawn_seats_and_added_up_by_kind():
-    env = Meadow()
-    params = env.params(horizon=12)
-    lineups = mixtures(RANDOM, IDLE, 3)
-    played = play(env, lineups, episodes=4, seed=5, params=params)
-    assert played.kinds == (IDLE, RANDOM)
-    assert (np.sort(played.seating[1], axis=1) == [0, 0, 1]).all()
-    assert np.isnan(played.mean_of(RANDOM)[0]).all() and np.isnan(played.mean_of(IDLE)[3]).all()
-    assert not played.mean_of(IDLE)[:3].any()  # nobody starts on a flower
-    assert np.allclose(played.welfare[2], 2 * played.mean_of(RANDOM)[2])
-    seats = " ".join(str(played.kinds[kind]) for kind in played.seating[2, 1])
-    alone = rollout(env, seats, seed=5, lane=2 * 4 + 1, params=params)
-    assert played.raw_returns[2, 1].tolist() == alone.raw_returns.tolist()
-
-
-def test_more_line_ups_change_nothing_for_the_first():
-    env = Meadow(players=2)
-    params = env.params(horizon=5)
-    few, more = (
-        play(env, mixtures(RANDOM, IDLE, 2)[:count], episodes=3, params=params) for count in (2, 3)
-    )
-    assert (few.raw_returns == more.raw_returns[:2]).all()
+    assert list(map(str, mixtures(RANDOM, IDLE, 2))) == ["idle*2", "random idle", "random*2"]
 
 
 def test_a_stranger_world_has_a_diagram():
     env = Meadow(players=2)
-    found = schelling(env, "random", "idle", episodes=6, params=env.params(horizon=20))
+    env.set_params(horizon=20)
+    found = Schelling(env, 6, 0, "random", "idle").study(on_progress=silent)
     assert [point.mean for point in found.r_d] == [0, 0]
     assert found.r_c[0].mean > 0 and found.fear.mean < 0
     assert not found.dilemma and found.kind == "none"
+
+
+def test_a_table_that_lacks_mixtures_has_no_diagram():
+    env = Meadow(players=2)
+    design = Design((Condition(env),), mixtures(RANDOM, IDLE, 2)[:2], 1, steps=3)
+    with pytest.raises(BadArgument, match="3 mixtures"):
+        schelling(play(design, on_progress=silent), RANDOM, IDLE)
 
 
 def test_a_diagram_needs_two_kinds_and_two_players():
@@ -206,26 +185,12 @@ def test_a_diagram_needs_two_kinds_and_two_players():
         two_kinds(Meadow(players=1), "idle", "random")
 
 
-# Models that are told to cooperate and to defect.
-
-
-def test_a_model_is_prompted_to_cooperate_and_to_defect():
-    seats = "llm:mine?mind=cot&goal=cooperate", "llm:mine?mind=cot&goal=defect"
-    assert prompted_seats("mine?mind=cot") == seats
-    for wrong in ("script:cooperator", "random"):
-        with pytest.raises(BadArgument, match="alias of a language model"):
-            prompted_seats(wrong)
-    with pytest.raises(BadArgument, match="every name stands once"):
-        prompted_seats("mine?goal=defect")
-
-
-def test_prompted_fakes_have_the_diagram_of_their_scripts(tmp_path):
-    world, scripts = "matrix?rounds=3", ("script:cooperator", "script:defector")
-    env = catalogue.make(world)
-    fake = play_mixtures(world, env, *prompted_seats("fake"), tmp_path / "fake", episodes=2)
-    script = play_mixtures(world, env, *scripts, tmp_path / "script", episodes=2)
-    assert fake == script and fake.kind == "Prisoner's Dilemma"
-    alone = [rollout(env, " ".join(scripts), seed=0).raw_returns]
-    alone += [rollout(env, " ".join(scripts[::-1]), seed=1).raw_returns[::-1]]
-    lone, exploiting = np.mean(alone, axis=0)  # beside each other, in seats that turn
-    assert (fake.r_c[0].mean, fake.r_d[1].mean) == (lone, exploiting) and lone != exploiting
+def test_fakes_prompted_to_cooperate_and_to_defect_have_the_diagram_of_their_scripts(tmp_path):
+    """Cells of language models are matches; they draw as the compiled episodes do."""
+    world = "matrix?rounds=3"
+    goals = "llm:fake?goal=cooperate", "llm:fake?goal=defect"
+    fake = Schelling(world, 2, 0, *goals).study(tmp_path, on_progress=silent)
+    script = Schelling(world, 2).study(on_progress=silent)
+    assert (fake.r_c, fake.r_d) == (script.r_c, script.r_d)
+    assert fake.kind == "Prisoner's Dilemma"
+    assert len(list((tmp_path / "matches").iterdir())) == 3 * 2

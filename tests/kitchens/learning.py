@@ -18,7 +18,7 @@ from jaxmarl.environments.overcooked import overcooked_layouts
 
 from sociarium.adapters.jaxmarl import MultiAgent
 from sociarium.adapters.lossless import LosslessPlanes
-from sociarium.evaluation import learning_curves
+from sociarium.evaluation.analyses import learning_curves
 from tests.adapters.ippo import make_train
 
 LAYOUT = "cramped_room"

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from sociarium import catalogue
-from sociarium.learning import best_response, dilemmas
-from sociarium.learning.best_response import Response
-from sociarium.learning.dilemmas import (
+from sociarium.evaluation.analyses.best_response import Response
+from sociarium.evaluation.analyses.dilemma import (
     COOPERATOR,
     DEFECTOR,
     RANDOM,
@@ -20,6 +19,7 @@ from sociarium.learning.dilemmas import (
     verdict,
     with_scripts_again,
 )
+from sociarium.learning import best_response, dilemmas
 from sociarium.metrics.bootstrap import Estimate
 from tests.toys.takers import LISTED
 

@@ -22,7 +22,7 @@ from sociarium.core.devices import Device
 from sociarium.core.environment import Environment
 from sociarium.core.events import EventTable, find_event, worth
 from sociarium.core.random import step_key
-from sociarium.core.specs import EventSpec
+from sociarium.core.specs import EventSpec, find_gauge
 from sociarium.views.progress import OnProgress, silent
 
 STEPS_AT_ONCE = 50  # between two reports of progress
@@ -38,15 +38,18 @@ def stacked(params: Sequence[Any], times: int) -> Any:
 
 
 class Sums(eqx.Module):
-    """What each player of each lane got and did until its episode ended.
+    """What each player of each lane earned and did until its episode ended.
 
-    `raw` adds up what the world paid, `reward` what the charter left of it; `done` the values of
-    what the player did, by event.
+    `raw` sums what the world paid, `distributed` what it was after pooling and `reward` after the
+    whole charter; `done` sums the values of events that the player caused, by name; `gauges` are
+    levels after the last step.
     """
 
     raw: Float[Array, "lanes players"]
+    distributed: Float[Array, "lanes players"]
     reward: Float[Array, "lanes players"]
     done: dict[str, Float[Array, "lanes players"]]
+    gauges: dict[str, Float[Array, " lanes"]]
     length: Int[Array, " lanes"]
 
 
@@ -102,10 +105,16 @@ class Batch:
         policies, self.seating = who.roster.seated(who.who[seating[lanes]], many)
         self.stepper = Stepper(env, policies, own_params)
 
-    def sums(self, counted: Sequence[str] = (), on_progress: OnProgress = silent) -> Sums:
-        """Plays and adds up returns and the counted events; nothing else is kept."""
+    def sums(
+        self,
+        counted: Sequence[str] = (),
+        on_progress: OnProgress = silent,
+        gauges: Sequence[str] = (),
+    ) -> Sums:
+        """Plays and sums payoffs and the counted events; of gauges the last level is kept."""
         specs = tuple(find_event(self.env.event_specs, name) for name in counted)
-        begin, step_many = _summing(self.stepper, specs, self.mesh)
+        levels = tuple(find_gauge(self.env.gauge_specs, name).name for name in gauges)
+        begin, step_many = _summing(self.stepper, specs, levels, self.mesh)
         carry = begin(self.keys, self.seating, self.params)
         ends = np.append(np.arange(0, self.steps, STEPS_AT_ONCE), self.steps).astype(np.int32)
         on_progress(0, self.steps)
@@ -142,12 +151,21 @@ class Batch:
 
 
 @lru_cache(maxsize=64)
-def _summing(stepper: Stepper, specs: tuple[EventSpec, ...], mesh: Mesh) -> tuple[Any, Any]:
-    """The programs that begin and go on adding up returns and these events."""
+def _summing(
+    stepper: Stepper, specs: tuple[EventSpec, ...], gauges: tuple[str, ...], mesh: Mesh
+) -> tuple[Any, Any]:
+    """The programs that begin and continue summing payoffs and these events."""
 
     def begin(keys: Any, seating: Seating, params: Any) -> Any:
         nothing, none = jnp.zeros((len(keys), stepper.env.players)), jnp.zeros(len(keys), int)
-        sums = Sums(nothing, nothing, {spec.name: nothing for spec in specs}, none)
+        sums = Sums(
+            raw=nothing,
+            distributed=nothing,
+            reward=nothing,
+            done={spec.name: nothing for spec in specs},
+            gauges={name: jnp.zeros(len(keys)) for name in gauges},
+            length=none,
+        )
         return (*_begin(stepper, keys, seating, params), sums, none.astype(bool))
 
     def step_many(carry: Any, seating: Seating, params: Any, first: Any, last: Any) -> Any:
@@ -244,6 +262,14 @@ def _added(
         + jnp.where(playing, jax.vmap(lambda e, s=spec: worth(e, s, players))(events[spec.name]), 0)
         for spec in specs
     }
-    raw = sums.raw + jnp.where(playing, record.transition.raw, 0)
-    reward = sums.reward + jnp.where(playing, record.transition.reward, 0)
-    return Sums(raw=raw, reward=reward, done=done, length=sums.length + ~over)
+    transition = record.transition
+    return Sums(
+        raw=sums.raw + jnp.where(playing, transition.raw, 0),
+        distributed=sums.distributed + jnp.where(playing, transition.distributed, 0),
+        reward=sums.reward + jnp.where(playing, transition.reward, 0),
+        done=done,
+        gauges={
+            name: jnp.where(over, level, record.gauges[name]) for name, level in sums.gauges.items()
+        },
+        length=sums.length + ~over,
+    )

@@ -36,6 +36,18 @@ Steps = Annotated[
     ),
 ]
 
+OptionalSteps = Annotated[
+    int | None,
+    PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="N",
+        instance_from_str=read_count,
+        is_instance=lambda value: value is None or isinstance(value, int),
+        str_from_instance=lambda value: [str(value)],
+    ),
+]
+Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
+
 World = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WORLD")]
 On = Annotated[
     str,

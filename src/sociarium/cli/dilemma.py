@@ -12,7 +12,12 @@ from sociarium.catalogue import full_name, short_name, worlds
 from sociarium.cli.checks import Steps, World, WorldCommand
 from sociarium.cli.train import filename
 from sociarium.core.errors import BadArgument
-from sociarium.learning.dilemmas import DISCOUNTS, DilemmaVerdict, verdict, with_scripts_again
+from sociarium.evaluation.analyses.dilemma import (
+    DISCOUNTS,
+    DilemmaVerdict,
+    verdict,
+    with_scripts_again,
+)
 from sociarium.metrics.bootstrap import Estimate
 
 HOW = ("steps", "seeds", "episodes")  # of learners, and of each script

@@ -11,7 +11,7 @@ from sociarium.machine import configure, running
 
 
 class Command(NamedTuple):
-    """A command: its class in the file of its name, and what it does in a line."""
+    """A command: its class in the file of its name, or `file:Class`, and a line about it."""
 
     home: str
     summary: str
@@ -36,16 +36,8 @@ GROUPS = {
         "pack": Command("PackCommand", "a finished suite as one sealed file, for others to check"),
         "verify": Command("VerifyCommand", "is a pack true: seals, replays and findings, offline"),
         "compare": Command("CompareCommand", "two reports of a suite, cell by cell and in pairs"),
-        "crossplay": Command("Crossplay", "everybody with everybody: a heatmap over partners"),
-        "schelling": Command("Schelling", "a Schelling diagram: is it a social dilemma?"),
-        "card": Command("CardCommand", "a world's baselines: random play and the best scripts"),
-        "contract-study": Command("ContractStudyCommand", "what one contract changes"),
-        "institution-study": Command("InstitutionStudyCommand", "what nine institutions are worth"),
-        "laws": Command("Laws", "a map of a thousand laws (mechanism design)"),
-        "deterrence": Command("DeterrenceCommand", "the fine at which cooperation is best"),
-        "replicator": Command("Replicator", "which kinds of player spread (evolution)"),
         "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
-        "dilemma": Command("Dilemma", "do learners fail in it, and why: best responses"),
+        "study": Command("StudyOptions", "analyses: Schelling, controls, laws, crossplay, ..."),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
     },
     "Train": {
@@ -66,6 +58,9 @@ GROUPS = {
         "calls": Command("CallsCommand", "recorded calls of language models: show, record anew"),
         "serve-local": Command("ServeLocal", "a small language model on this machine"),
     },
+}
+SUBCOMMANDS = {
+    "study dilemma": Command("dilemma:Dilemma", "do learners fail in it, and why: best responses"),
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
@@ -95,10 +90,19 @@ def _run(word: str) -> None:
     from sociarium.cli.checks import with_params_in_name
     from sociarium.core.errors import SociariumError, printable
 
-    module = importlib.import_module(f"sociarium.cli.{word.replace('-', '_')}")
-    kind = getattr(module, COMMANDS[word].home)
+    arguments = sys.argv[2:]
+    if " ".join(sys.argv[1:3]) in SUBCOMMANDS:
+        word = f"{word} {arguments.pop(0)}"
+    file, _, home = {**COMMANDS, **SUBCOMMANDS}[word].home.rpartition(":")
+    module = importlib.import_module(f"sociarium.cli.{file or word.replace('-', '_')}")
+    kind = getattr(module, home)
     try:
-        command = tyro.cli(kind, prog=f"sociarium {word}", args=sys.argv[2:])
+        if word == "study":
+            if not arguments or arguments[0] in ("-h", "--help"):
+                print(module.overview())
+                return
+            word, kind = f"study {arguments[0]}", module.command_class(arguments.pop(0))
+        command = tyro.cli(kind, prog=f"sociarium {word}", args=arguments)
         with_params_in_name(command).run()
     except SociariumError as error:
         print(f"sociarium: {error}", file=sys.stderr)
@@ -143,21 +147,19 @@ ELSEWHERE = {  # what people look for, and what it is called here
     "render": "watch",
     "prompt": "words",
     "observe": "words",
-    "baseline": "card",
-    "baselines": "card",
-    "tournament": "crossplay",
+    **dict.fromkeys(["baseline", "baselines", "card", "controls"], "study controls"),
+    **dict.fromkeys(["tournament", "crossplay"], "study crossplay"),
+    **dict.fromkeys(["arms", "contract-study"], "study contract"),
+    **dict.fromkeys(["atlas", "institution-study"], "study institutions"),
+    **dict.fromkeys(["law", "laws", "mechanism"], "study laws"),
+    **dict.fromkeys(["fines", "deterrence"], "study deterrence"),
+    **dict.fromkeys(["evolution", "evolve", "replicator"], "study replicator"),
+    **dict.fromkeys(["schelling", "diagram"], "study schelling"),
     "benchmark": "bench",
     "test": "check",
     "envs": "list",
     "worlds": "list",
     "version": "doctor",
-    "arms": "contract-study",
-    "atlas": "institution-study",
-    "law": "laws",
-    "mechanism": "laws",
-    "fines": "deterrence",
-    "evolution": "replicator",
-    "evolve": "replicator",
     "distributed": "launch",
     "torchrun": "launch",
 }

@@ -12,8 +12,8 @@ from sociarium.cli.checks import World, WorldCommand, seated
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Cooperation
-from sociarium.evaluation.measures import Measures, measure
-from sociarium.evaluation.mixtures import seat_string
+from sociarium.evaluation.analyses.measures import Measures, measure
+from sociarium.evaluation.experiments.design import LineUp
 from sociarium.metrics.bootstrap import Estimate
 
 ATTACKS = ("attacks_fired", "attacks_effective", "hits")
@@ -54,7 +54,7 @@ class Measure(WorldCommand):
             console.print(f"\n{counted}: {spec.meaning}.", style="dim", highlight=False)
 
     def _header(self, env: Any, lineup: Any) -> str:
-        seats = seat_string(lineup)
+        seats = str(LineUp(tuple(lineup)))
         changed = "" if env.param_overrides else ", default parameters"
         return (
             f"{env.id}{changed}, {env.players} players: {seats}\n"
@@ -65,7 +65,7 @@ class Measure(WorldCommand):
         return {
             "env": env.id,
             "players": env.players,
-            "seats": seat_string(lineup),
+            "seats": str(LineUp(tuple(lineup))),
             "episodes": self.episodes,
             "seed": self.seed,
             **measures.as_dict(),

@@ -14,7 +14,7 @@ from sociarium.cli.checks import World, WorldCommand, seated
 from sociarium.core.errors import BadArgument
 from sociarium.core.facets import Bounds, Crafting
 from sociarium.core.recipes import Bound
-from sociarium.evaluation.measures import played
+from sociarium.evaluation.analyses.measures import played
 from sociarium.evaluation.progress import Progress, progress
 from sociarium.views.progress import progress as shown
 

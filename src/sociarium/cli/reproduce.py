@@ -21,9 +21,10 @@ from sociarium.cluster import RayCluster, parse_engine
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.manifest import read_manifest
-from sociarium.evaluation import cuisine_bounds, cuisine_plot, cuisine_scores, learning_curves
-from sociarium.evaluation.crossplay import play_beside
-from sociarium.evaluation.policy_returns import (
+from sociarium.evaluation import cuisine_bounds, cuisine_plot, cuisine_scores
+from sociarium.evaluation.analyses import learning_curves
+from sociarium.evaluation.analyses.crossplay import Crossplay
+from sociarium.evaluation.analyses.policy_returns import (
     HELD_OUT,
     PolicyReturns,
     policies_of,
@@ -38,7 +39,7 @@ from sociarium.learning.train_on_ray import train_on_ray
 from sociarium.learning.training import train_into
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
-from sociarium.views.progress import progress
+from sociarium.views.progress import progress, silent
 
 EVALUATION = "evaluation.json"
 PLAYED = ("mindagent:bounds",)  # studies without training
@@ -210,9 +211,9 @@ class TrainedRuns:
     ) -> Float[np.ndarray, "focal partners"]:
         """What each player earns on average beside each held-out partner."""
         partners, episodes = self.study.partners, self.episodes
-        return play_beside(env, focal, partners, episodes=episodes, seed=HELD_OUT).returns.mean(
-            (2, 3)
-        )
+        pairs = Crossplay(env, episodes, HELD_OUT, seats=focal, partners=partners)
+        found = pairs.analyse(pairs.tables(on_progress=silent))
+        return found.returns.mean((2, 3))
 
     def rows(self) -> list[dict[str, Any]]:
         """How far every run is, and how its policies do."""

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sociarium.cli.checks import Steps
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation import plots, rewiring, rewiring_study
+from sociarium.evaluation import figures, rewiring, rewiring_study
 from sociarium.views.progress import progress
 
 
@@ -39,7 +39,7 @@ class Rewiring:
         if min(self.temptations, self.rates, self.steps, self.seeds) < 2:
             raise BadArgument("--temptations, --rates, --steps and --seeds must be at least 2")
         if self.out is not None:
-            plots.checked(self.out)
+            figures.check_path(self.out)
         temptations = np.linspace(1, 2, self.temptations).tolist()
         rates = [0.0, *(2.0**-power for power in range(self.rates - 2, -1, -1))]
         counts, phases = [int(word) for word in self.players.split(",")], []

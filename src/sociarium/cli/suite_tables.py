@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sociarium.arena.call_estimate import RoleUse
+from sociarium.evaluation.analyses.tournaments import told_profile
 from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
 from sociarium.evaluation.report_numbers import NONE
 from sociarium.evaluation.suite import Suite
-from sociarium.evaluation.tournaments import told_profile
 from sociarium.metrics.bootstrap import Estimate
 
 MOST_COLUMNS = 5  # contestants beside each other; more come one below the other

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sociarium.core.errors import UnknownName
+
 BYTE = 256
 OCCUPANTS = ("nobody", "myself", "facing my way", "facing right", "facing me", "facing left")
 _SEAT = re.compile(r"\bseat (\d+)\b")
@@ -237,3 +239,11 @@ class GaugeSpec:
 
     name: str
     meaning: str
+
+
+def find_gauge(specs: Sequence[GaugeSpec], name: str) -> GaugeSpec:
+    """The spec of this name."""
+    known = tuple(spec.name for spec in specs)
+    if name not in known:
+        raise UnknownName("gauge", name, known)
+    return specs[known.index(name)]

@@ -8,7 +8,15 @@ import numpy as np
 from sociarium.envs.kitchens.menus import ALPHAS, find_level
 from sociarium.evaluation.cuisine_bounds import INTERVALS, MAIN_LEVEL, TEAMS, LevelTeam
 from sociarium.evaluation.cuisine_scores import GPT4, ROWS, SOURCE, ScoreRow, Scores
-from sociarium.evaluation.plots import FAINT, INK, PAPER, checked, new_figure, plain_axes, write
+from sociarium.evaluation.figures import (
+    FAINT,
+    INK,
+    PAPER,
+    check_path,
+    new_figure,
+    plain_axes,
+    write,
+)
 from sociarium.metrics.bootstrap import over_episodes
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ WIDE = 5  # of a line that another one may cover
 
 def save(scores: Scores, path: Path) -> None:
     """Writes the picture; the same scores give the same file."""
-    checked(path)
+    check_path(path)
     write(draw(scores), path)
 
 

@@ -3,8 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sociarium.evaluation.learning_curves import COLOURS
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, INK, new_figure, plain_axes, rendered
+from sociarium.evaluation.analyses.learning_curves import COLOURS
+from sociarium.evaluation.figures import (
+    COOPERATING,
+    DEFECTING,
+    INK,
+    new_figure,
+    plain_axes,
+    rendered,
+)
 
 if TYPE_CHECKING:
     from sociarium.evaluation.findings import CurvePoints

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from sociarium.evaluation.analyses.tournaments import Tournament, tournament
 from sociarium.evaluation.episode_curves import curve_axis
 from sociarium.evaluation.suite import (
     FAKE_MODEL,
@@ -22,7 +23,6 @@ from sociarium.evaluation.suite import (
     may_be_model,
 )
 from sociarium.evaluation.suite_run import SuiteUnit, UnitResult
-from sociarium.evaluation.tournaments import Tournament, tournament
 from sociarium.evaluation.values import shares
 from sociarium.metrics.bootstrap import RESAMPLES, Estimate, estimate, over_episodes
 from sociarium.metrics.comparison import (

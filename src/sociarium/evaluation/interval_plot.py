@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sociarium.evaluation.plots import INK, new_figure, plain_axes, rendered
+from sociarium.evaluation.figures import INK, new_figure, plain_axes, rendered
 from sociarium.metrics.bootstrap import Estimate
 
 MOST_DOTS = 1000  # in one picture

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from sociarium.core import disk
 from sociarium.core.errors import MissingExtra
 from sociarium.core.manifest import plain
+from sociarium.evaluation.analyses.learning_curves import COLOURS
+from sociarium.evaluation.figures import COOPERATING, DEFECTING, INK, can_draw
 from sociarium.evaluation.findings import ALPHA, BACKGROUNDS, ArmMetric, Finding, Findings
 from sociarium.evaluation.interval_plot import MARKS, most_drawn, picture
-from sociarium.evaluation.learning_curves import COLOURS
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, INK, can_draw
 from sociarium.evaluation.report_numbers import NONE, aligned, p_value, sortable
 from sociarium.evaluation.report_tables import (
     LOOKS,

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sociarium.evaluation.analyses.tournaments import Tournament, told_profile
 from sociarium.evaluation.curve_plot import curve_picture, line_label
+from sociarium.evaluation.figures import COOPERATING, DEFECTING, can_draw
 from sociarium.evaluation.findings import ArmMetric, Findings
 from sociarium.evaluation.interval_plot import MARKS, picture
-from sociarium.evaluation.plots import COOPERATING, DEFECTING, can_draw
 from sociarium.evaluation.report_numbers import MINUS, aligned, p_value, sortable
 from sociarium.evaluation.suite import Suite
-from sociarium.evaluation.tournaments import Tournament, told_profile
 from sociarium.metrics.bootstrap import Estimate
 
 SHOWN = 6  # points of a curve in its table

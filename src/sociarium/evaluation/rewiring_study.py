@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.core import random
-from sociarium.evaluation.plots import FAINT, INK, new_figure, write
+from sociarium.evaluation.figures import FAINT, INK, new_figure, write
 from sociarium.evaluation.rewiring import Rates, cooperation
 
 

@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,8 @@ from sociarium.evaluation.decision_measures import (
 )
 from sociarium.evaluation.episode_curves import curve_points
 from sociarium.evaluation.episode_measures import measured
+from sociarium.evaluation.experiments.cells import packaged_templates, prompt_content
+from sociarium.evaluation.experiments.matches import max_concurrent_matches
 from sociarium.evaluation.series_units import (
     is_series,
     match_terms,
@@ -54,10 +55,7 @@ from sociarium.evaluation.series_units import (
 )
 from sociarium.evaluation.suite import MOST_SEEDS, Metric, Side, Suite, SuiteArm
 from sociarium.evaluation.values import Value, defined
-from sociarium.language.models.runtime import current_runtime
-from sociarium.players.minds.mind import mind_hash, mind_hashes
-from sociarium.players.minds.mind_files import read_mind
-from sociarium.players.minds.templates import find_goal, find_personality, goals, personalities
+from sociarium.players.minds.templates import goals, personalities
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent, watched
 
@@ -174,23 +172,7 @@ def _units(suite: Suite, arm: SuiteArm, lineup: tuple[str, ...], seed: int) -> I
         "seats": [str(chair) for chair in chairs],
         "seed": seed,
     }
-    if any(chair.kind == "llm" for chair in chairs):
-        played["templates"] = _templates()
-        told_to = [dict(chair.options) for chair in chairs if chair.kind == "llm"]
-        minds = {one["mind"]: read_mind(one["mind"]) for one in told_to if "mind" in one}
-        own = {name: mind_hash(table) for name, table in minds.items() if name.endswith(".toml")}
-        played |= {"minds": own} if own else {}
-        beside = lambda one: minds[one["mind"]].beside if "mind" in one else {}  # noqa: E731
-        aims = {find_goal(one["goal"], beside(one)).text for one in told_to if "goal" in one}
-        played["goals"] = sorted(aims)
-        told = sorted(
-            {
-                repr(find_personality(one["personality"], beside(one)))
-                for one in told_to
-                if "personality" in one
-            }
-        )
-        played |= {"personalities": told} if told else {}
+    played |= prompt_content(chairs)
     episode = _hashed(played)
     measured: list[Any] = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
     measured += [one.model_dump() for one in suite.curve if one.applies(arm.id)]
@@ -213,16 +195,10 @@ def _fixed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-@cache
-def _templates() -> dict[str, str]:
-    """The prompts of all minds, by their hashes."""
-    return mind_hashes()
-
-
 def packaged_prompts_hash() -> str:
     """The same for the same prompts, goals and personalities of the package."""
     texts = [{name: repr(x) for name, x in known.items()} for known in (goals(), personalities())]
-    return _hashed([_templates(), *texts])
+    return _hashed([packaged_templates(), *texts])
 
 
 class SuiteRun:
@@ -476,24 +452,9 @@ def by_episode(units: Iterable[SuiteUnit]) -> list[list[SuiteUnit]]:
 
 
 def answered_at_once(table: Sequence[SuiteUnit]) -> int:
-    """How many matches of a table their language models can answer at a time, at least one.
-
-    More would wait for a place until their deadline. Fakes answer any number.
-    """
-    models = current_runtime().models
-    found = [AT_ONCE[False]]
-    for unit in table:
-        asking, slots = 0, []
-        for chair in unit.chairs:
-            if chair.kind != "llm":
-                continue
-            named = {chair.ref or models.roles.get("act", ""), *dict(chair.options).values()}
-            known = [models.models[name].max_in_flight for name in named if name in models.models]
-            asking, slots = asking + bool(known), [*slots, *known]
-        if slots:
-            together = 1 if unit.arm.terms.clock.startswith("turns") else asking
-            found.append(max(min(slots) // together, 1))
-    return min(found)
+    """The number of matches of a table that their language models can answer at a time."""
+    in_turns = table[0].arm.terms.clock.startswith("turns")
+    return max_concurrent_matches([unit.chairs for unit in table], in_turns, AT_ONCE[False])
 
 
 def environment(arm: SuiteArm) -> Environment[Any, Any]:

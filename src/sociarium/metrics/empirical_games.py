@@ -7,11 +7,11 @@ responses lead, which kinds spread, and how strict an equilibrium each kind is f
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 STEP, MOST_STEPS, STILL = 0.1, 1000, 1e-6  # of replicator dynamics, as published
 USUAL_SPAN, MOST_SMALL_STEPS = 20.0, 5000  # where payoffs span more points steps are smaller
@@ -61,25 +61,56 @@ def mean_payoffs(payoffs: Float[np.ndarray, "*profile"]) -> Float[np.ndarray, " 
 
 
 def replicator_fitness(payoffs: Float[np.ndarray, "*profile"]) -> Fitness:
-    """Shares grow by how much a kind earns above the mean, where seats are drawn by lot.
+    """The end of replicator dynamics from equal shares, where seats are drawn uniformly at random.
 
-    Of several games at once, with axes before those of profiles, each goes its own way. A step is
-    that of the published study, in points; where payoffs span more than its games did it is smaller
-    in proportion, since large steps lead elsewhere.
+    Several games at once have axes before those of profiles.
     """
     first, seats = symmetrised(payoffs)[..., 0], payoffs.shape[-1]
     games, kinds = first.shape[: first.ndim - seats], first.shape[-1]
-    shares = np.full((*games, kinds), 1 / kinds)
-    scale = max(1.0, float(first.max() - first.min()) / USUAL_SPAN)
-    for _ in range(MOST_STEPS if scale == 1 else MOST_SMALL_STEPS):
-        earned = _beside(first, shares)
-        above = (earned - (shares * earned).sum(-1, keepdims=True)) / scale
-        moves = np.abs(above).max(-1, keepdims=True) >= STILL
-        if not moves.any():
+    first = first.reshape(-1, *first.shape[first.ndim - seats :])
+    start = np.full((len(first), kinds), 1 / kinds)
+    span = float(first.max() - first.min())
+    shares = replicate(lambda lanes, shares: _beside(first[lanes], shares), start, span)[-1]
+    earned = _beside(first, shares)
+    return Fitness(shares.reshape(*games, kinds), earned.reshape(*games, kinds))
+
+
+def replicate(
+    fitness: Callable[
+        [Int[np.ndarray, " lanes"], Float[np.ndarray, "lanes kinds"]],
+        Float[np.ndarray, "lanes kinds"],
+    ],
+    start: Float[np.ndarray, "lanes kinds"],
+    span: float,
+    every: int = 0,
+) -> Float[np.ndarray, "moments lanes kinds"]:
+    """Replicator dynamics: shares grow in proportion to what a kind earns above the mean.
+
+    A step is that of the published study (Willis et al.), in points; where payoffs span more than
+    its games did it is smaller in proportion, since large steps lead elsewhere. A lane stops when
+    no share moves.
+
+    Args:
+        fitness: what each kind earns at these shares, for the lanes of these numbers.
+        start: shares at the start; each lane is a population of its own.
+        span: the largest payoff less the smallest, in points.
+        every: steps between two recorded moments; 0 records the start and the end.
+    """
+    scale = max(1.0, span / USUAL_SPAN)
+    shares, active = start.astype(np.float64), np.arange(len(start))
+    path = [shares.copy()]
+    for step in range(MOST_STEPS if scale == 1 else MOST_SMALL_STEPS):
+        now = shares[active]
+        earned = fitness(active, now)
+        above = (earned - (now * earned).sum(-1, keepdims=True)) / scale
+        moving = np.abs(above).max(-1) >= STILL
+        if not moving.any():
             break
-        grown = shares * np.exp(STEP * above)
-        shares = np.where(moves, grown / grown.sum(-1, keepdims=True), shares)
-    return Fitness(shares, _beside(first, shares))
+        active, grown = active[moving], (now * np.exp(STEP * above))[moving]
+        shares[active] = grown / grown.sum(-1, keepdims=True)
+        if every and (step + 1) % every == 0:
+            path.append(shares.copy())
+    return np.array([*path, shares])
 
 
 def _beside(

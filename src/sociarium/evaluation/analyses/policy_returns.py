@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium import catalogue
-from sociarium.arena.batch import Batch
 from sociarium.core.environment import Environment
 from sociarium.core.facets import Cooperation, find_facet
+from sociarium.evaluation.experiments.design import Condition, Design, LineUp
+from sociarium.evaluation.experiments.play import play
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
@@ -79,17 +80,17 @@ def policy_returns(
     env = catalogue.environment(env)
     spec = find_facet(env, Cooperation)
     acts, refusals = (spec.acts, spec.refusals) if spec else ((), ())
-    kinds = policies_of(folder, seeds)
-    seating = np.repeat(np.arange(len(seeds)), episodes)[:, None].repeat(env.players, 1)
-    sums = Batch(env, kinds, seating, seed=seed, params=params).sums(
-        (*acts, *refusals), on_progress
+    lineups = tuple(LineUp((seat,) * env.players) for seat in policies_of(folder, seeds))
+    events = tuple(dict.fromkeys((*acts, *refusals)))
+    design = Design(
+        (Condition(env, params={} if params is None else params),),
+        lineups,
+        episodes,
+        seed,
+        seating="fixed",
+        events=events,
     )
-    shape = (len(seeds), episodes)
-
-    def total(names: tuple[str, ...]) -> Float[np.ndarray, "seeds episodes"]:
-        parts = [np.asarray(sums.done[name]).sum(1) for name in names]
-        return np.sum(parts, axis=0).reshape(shape) if parts else np.zeros(shape)
-
-    returns = np.asarray(sums.raw).sum(1).reshape(shape)
+    table = play(design, on_progress=on_progress)
     has_rate = spec is not None and spec.has_rate
-    return PolicyReturns(returns, total(acts), total(refusals), has_rate)
+    taken, passed_up = (table.events_of(names)[0] for names in (acts, refusals))
+    return PolicyReturns(table.welfare[0], taken, passed_up, has_rate)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium import catalogue
-from sociarium.learning.best_response import Response, best_responses, scripted_response
+from sociarium.evaluation.analyses.best_response import Response, best_responses, scripted_response
 from sociarium.metrics.bootstrap import Estimate, difference, over_episodes, over_seeds, student
 from sociarium.networks.stored import NETWORK_VERSION
 

@@ -14,10 +14,11 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from sociarium.arena.batch import Batch
 from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
+from sociarium.evaluation.experiments.design import Condition, Design, LineUp
+from sociarium.evaluation.experiments.play import play
 from sociarium.learning import preferences, presets
 from sociarium.learning.learner_batch import LearnerBatch
 from sociarium.learning.partners import Partners
@@ -96,16 +97,12 @@ def scripted_response(
     *,
     episodes: int = 30,
     seed: int = 0,
-    params: Any = None,
 ) -> Response:
     """The same of a script (or any pure player) in the first seat."""
-    (chair,) = roster.parse(seat)
-    chairs = (chair, *seats_beside(env, others))
-    kinds = tuple(dict.fromkeys(chairs))
-    row = np.array([kinds.index(kind) for kind in chairs])
-    batch = Batch(env, kinds, np.tile(row, (episodes, 1)), seed=seed, params=params)
-    returns = np.asarray(batch.sums().raw, np.float64)
-    beside = returns[:, 1:].mean(1) if len(chairs) > 1 else np.zeros(episodes)
+    lineup = LineUp((roster.chair(seat), *seats_beside(env, others)), focal=(0,))
+    design = Design((Condition(env),), (lineup,), episodes, seed, seating="fixed")
+    returns = play(design, on_progress=silent).raw[0, 0]
+    beside = returns[:, 1:].mean(1) if env.players > 1 else np.zeros(episodes)
     return Response(returns[:, 0], beside)
 
 

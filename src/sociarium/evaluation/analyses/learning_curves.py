@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from sociarium.evaluation.plots import FAINT, INK, checked, new_figure, plain_axes, write
+from sociarium.evaluation.figures import FAINT, INK, check_path, new_figure, plain_axes, write
 from sociarium.metrics.bootstrap import FEW_SEEDS, over_seeds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def save(
     lines: Sequence[Line], path: Path, *, title: str, footnote: str = "", measure: str = COLLECTIVE
 ) -> None:
     """Writes the picture; the same lines give the same file."""
-    checked(path)
+    check_path(path)
     write(draw(lines, title=title, footnote=footnote, measure=measure), path)
 
 
