@@ -96,6 +96,13 @@ def test_contestants_are_aliases_of_models_or_seats():
         contestant("")
 
 
+@pytest.mark.parametrize("seats", [" ", "script:cooperator*0", "{model}*0"])
+def test_an_arm_without_seats_is_refused(seats, file):
+    arm = read_suite(file).find_arm("kind").model_copy(update={"seats": seats})
+    with pytest.raises(BadArgument, match="kind has no seats"):
+        arm.seated()
+
+
 def test_seats_turn_with_the_seed(file):
     arm = read_suite(file).find_arm("kind")
     (one, who), (two, turned) = arm.seated(["idle"], 0), arm.seated(["idle"], 1)

@@ -18,9 +18,10 @@ They are read from the folder of a match; where nobody was asked, none of them i
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ SHARES = ("skill", "ordered", "valid_share", "fallback_share", "rung")
 USAGE = {"calls": ("calls",), "tokens": ("input_tokens", "output_tokens"), "cost": ("money",)}
 TOKENS_FOR = "tokens_for"
 WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE)
+_DECISION = {"seat": (int,), "landed": (int,), "decision": (dict, NoneType), "failure": (str,)}
+_TIMING = {"seats": (list,)}
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ class HostDecisions:
     def read(cls, folder: Path, chairs: Sequence[Seat], clock: str) -> "HostDecisions":
         """From the folder of a match that is over."""
         return cls(
-            _lines(folder / DECISIONS, "seat", "landed", "decision", "failure"),
-            _lines(folder / TIMING, "seats"),
+            _lines(folder / DECISIONS, _DECISION),
+            _lines(folder / TIMING, _TIMING),
             tuple(seat for seat, chair in enumerate(chairs) if chair.outside),
             tuple(chair.name for chair in chairs),
             clock,
@@ -107,15 +110,20 @@ class HostDecisions:
         return np.cumsum(begun)
 
 
-def _lines(file: Path, *needed: str) -> tuple[dict[str, Any], ...]:
-    """The rows of a file; a file may come from anybody."""
+def _lines(file: Path, kinds: Mapping[str, tuple[type, ...]]) -> tuple[dict[str, Any], ...]:
+    """The rows of a file, which have values of these kinds; a file may come from anybody."""
     lines = file.read_bytes().splitlines() if file.exists() else ()
     try:
         rows = tuple(json.loads(line) for line in lines)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotRead(f"{file.name} is damaged: {error}") from error
-    if not all(isinstance(row, dict) and all(name in row for name in needed) for row in rows):
-        raise CannotRead(f"{file.name} is damaged: a row lacks {', '.join(needed)}")
+    for number, row in enumerate(rows):
+        wrong = [name for name in kinds if not isinstance(row, dict) or name not in row]
+        wrong = wrong or [name for name, kind in kinds.items() if type(row[name]) not in kind]
+        if wrong:
+            raise CannotRead(
+                f"{file.name} is damaged: row {number} has no {wrong[0]}, or another kind of value"
+            )
     return rows
 
 

@@ -168,6 +168,8 @@ class SuiteArm(_Part):
                 model = next(left, "")
                 chairs.append(roster.chair(contestant(model, placed["options"] or "", self.world)))
                 who.append(model)
+        if not chairs:
+            raise BadArgument(f"{self.id} has no seats")
         turns = self.terms.rotate and self.terms.lineups != "orders"
         turn = seed % len(chairs) if turns else 0
         order = [(seat - turn) % len(chairs) for seat in range(len(chairs))]
