@@ -47,6 +47,7 @@ from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import read_suite
 from sociarium.evaluation.suite_run import PLAN, PLAYED, UNITS, RunPlan, SuiteRun
 from sociarium.evaluation.unit_table import TABLE, unit_rows, unit_table
+from sociarium.language.models import runtime
 from sociarium.language.models.runtime import RunCalls
 from sociarium.language.models.store import CALLS
 from sociarium.players import roster
@@ -851,6 +852,22 @@ def test_recorded_usage_that_cannot_be_true_is_refused(sent, counted, tmp_path, 
     results = with_result(counted, 0, values={"tokens": max(tokens, 0.0)})
     why = "tokens is a whole number from 0 on" if sent < 0 else "tokens is"
     refused(counted, tmp_path, why, results, **told)
+
+
+def test_settings_that_a_pack_gives_a_fake_model_do_not_count(tmp_path, monkeypatch):
+    """Tokens of a fake that was asked in another form, which recorded calls say was its own."""
+    settings = runtime._HERE.model_copy(update={"structured": "text", "model": "fake"})
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "_HERE", settings)
+        run = played(tmp_path, COUNTED, (FAKE,), seeds=1)
+        pack = read_pack(packed(run, tmp_path / "text.zip"))
+    name = next(name for name in pack.members if name.endswith(CALL_LINES))
+    rows = [json.loads(line) for line in pack.members[name].splitlines()]
+    for row in rows:
+        if row[:2] == ["meta", "models"]:
+            row[2] = json.dumps({"fake": settings.model_dump(mode="json")})
+    told = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    refused((pack, ""), tmp_path, "mode was 'text' and is 'legal_schema'", **{name: told})
 
 
 def test_a_pack_in_which_a_fake_did_not_follow_its_script_is_refused(
