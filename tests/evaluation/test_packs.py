@@ -870,6 +870,31 @@ def test_settings_that_a_pack_gives_a_fake_model_do_not_count(tmp_path, monkeypa
     refused((pack, ""), tmp_path, "mode was 'text' and is 'legal_schema'", **{name: told})
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{PLAYED}/{'f' * 16}/{EPISODE}",
+        f"{PLAYED}/{{episode}}/trial-1/{DECISIONS}",
+        "worlds/0/world.toml",
+        "worlds/7/charter.json",
+        f"minds/{'0' * 16}/mind.toml",
+    ],
+)
+def test_members_that_belong_to_nothing_in_the_plan_are_refused(name, file, tmp_path):
+    name = name.format(episode=host_unit(read_pack(file))[1].episode)
+    forged(file, **{name: b"unread"})
+    with pytest.raises(CannotRead, match=f"{name} belongs to nothing"):
+        read_pack(file, trusted=True)
+
+
+@pytest.mark.parametrize(("name", "key"), [(PLAN, b'"title":'), (MANIFEST, b'"seeds":')])
+def test_a_plan_or_a_manifest_that_says_two_things_is_refused(name, key, file):
+    data = read_pack(file).members[name]
+    forged(file, **{name: data.replace(key, key + b' "another", ' + key, 1)})
+    with pytest.raises(CannotRead, match=f"{key.decode()[1:-2]}' twice in one object"):
+        read_pack(file)
+
+
 def test_a_pack_in_which_a_fake_did_not_follow_its_script_is_refused(
     tmp_path, monkeypatch, counted
 ):
