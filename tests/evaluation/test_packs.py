@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
+from sociarium.cli import verify
 from sociarium.cli.evaluate import Evaluate
 from sociarium.cli.main import main
 from sociarium.cli.verify import VerifyCommand
@@ -893,6 +894,26 @@ def test_a_plan_or_a_manifest_that_says_two_things_is_refused(name, key, file):
     forged(file, **{name: data.replace(key, key + b' "another", ' + key, 1)})
     with pytest.raises(CannotRead, match=f"{key.decode()[1:-2]}' twice in one object"):
         read_pack(file)
+
+
+def test_what_verify_prints_of_a_pack_cannot_break_or_command_the_terminal(monkeypatch, capsys):
+    given = {"script:[/b] is not here \x1b[2J": 1}
+    verdict = pack_verification.PackVerdict("", 6, 1, "tiny", "", "", not_replayed=given)
+    monkeypatch.setattr(verify, "read_pack", lambda *given: None)
+    monkeypatch.setattr(verify, "verify_pack", lambda *given: verdict)
+    with pytest.raises(SystemExit) as stopped:
+        VerifyCommand(Path("tiny.zip")).run()
+    said = capsys.readouterr().out
+    assert stopped.value.code == 1 and "script:[/b] is not here [2J" in said
+    assert "\x1b" not in said
+
+
+def test_errors_are_printed_without_control_characters(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sociarium", "verify", str(tmp_path / "no\x1b[2J.zip")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2 and "Cannot read" in said and "\x1b" not in said
 
 
 def test_a_pack_in_which_a_fake_did_not_follow_its_script_is_refused(
