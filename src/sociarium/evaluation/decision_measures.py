@@ -18,19 +18,19 @@ They are read from the folder of a match; where nobody was asked, none of them i
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sociarium.arena.clocks import Turns, clock
 from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
 from sociarium.core.episode import Episode
-from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
 from sociarium.core.record import Page
 from sociarium.evaluation.values import Value, share_of
 from sociarium.language.models.repair import RUNGS
@@ -40,8 +40,30 @@ SHARES = ("skill", "ordered", "valid_share", "fallback_share", "rung")
 USAGE = {"calls": ("calls",), "tokens": ("input_tokens", "output_tokens"), "cost": ("money",)}
 TOKENS_FOR = "tokens_for"
 WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE)
-_DECISION = {"seat": (int,), "landed": (int,), "decision": (dict, NoneType), "failure": (str,)}
-_TIMING = {"seats": (list,)}
+Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Decision(_Row):
+    """What is used of a line of `decisions.jsonl`."""
+
+    seat: int
+    asked: int = 0
+    landed: int
+    decision: dict[str, Any] | None
+    failure: str
+
+
+class _Timing(_Row):
+    """The same of `timing.jsonl`."""
+
+    seats: list[int]
+    asked: int = 0
+    landed: int = 0
+    usage: dict[str, Count] = {}
 
 
 @dataclass(frozen=True)
@@ -61,8 +83,8 @@ class HostDecisions:
     def read(cls, folder: Path, chairs: Sequence[Seat], clock: str) -> "HostDecisions":
         """From the folder of a match that is over."""
         return cls(
-            _lines(folder / DECISIONS, _DECISION),
-            _lines(folder / TIMING, _TIMING),
+            _lines(folder / DECISIONS, _Decision),
+            _lines(folder / TIMING, _Timing),
             tuple(seat for seat, chair in enumerate(chairs) if chair.outside),
             tuple(chair.name for chair in chairs),
             clock,
@@ -110,20 +132,17 @@ class HostDecisions:
         return np.cumsum(begun)
 
 
-def _lines(file: Path, kinds: Mapping[str, tuple[type, ...]]) -> tuple[dict[str, Any], ...]:
-    """The rows of a file, which have values of these kinds; a file may come from anybody."""
+def _lines(file: Path, kind: type[_Row]) -> tuple[dict[str, Any], ...]:
+    """The rows of a file, which are of this kind; a file may come from anybody."""
     lines = file.read_bytes().splitlines() if file.exists() else ()
     try:
         rows = tuple(json.loads(line) for line in lines)
+        for row in rows:
+            kind.model_validate(row)
+    except ValidationError as error:
+        raise CannotRead(f"{file.name} is damaged: {first_wrong(error)}") from None
     except (ValueError, RecursionError) as error:
         raise CannotRead(f"{file.name} is damaged: {error}") from error
-    for number, row in enumerate(rows):
-        wrong = [name for name in kinds if not isinstance(row, dict) or name not in row]
-        wrong = wrong or [name for name, kind in kinds.items() if type(row[name]) not in kind]
-        if wrong:
-            raise CannotRead(
-                f"{file.name} is damaged: row {number} has no {wrong[0]}, or another kind of value"
-            )
     return rows
 
 
