@@ -1,13 +1,15 @@
 """Measures of decisions, of rows written by hand: known counts, shares and turns."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 import sociarium
+from sociarium.arena.match_folder import DECISIONS, TIMING
 from sociarium.arena.rollout import rollout
-from sociarium.core.errors import BadArgument, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName
 from sociarium.core.facets import Bounds
 from sociarium.evaluation.decision_measures import HostDecisions, decision_value, tokens_for
 from sociarium.evaluation.episode_measures import measured
@@ -142,3 +144,34 @@ def test_in_lockstep_everybody_moves_and_steps_are_rounds():
     found = decisions(row(0, 0, action="stay"))
     assert found.moves(3, 2).all() and found.rounds(3).tolist() == [0, 1, 2, 3]
     assert np.array_equal(HostDecisions().moves(2, 2), np.ones((2, 2), bool))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(row(0, 0)).replace("null", '"zap"', 1),
+        json.dumps(row(0, 0)).replace("null", "[1]", 1),
+        json.dumps(row(False, 0)),
+        json.dumps(row(0, 1.0)),
+        "[" * 100_000,
+        "[]",
+        "{}",
+    ],
+)
+def test_a_file_of_decisions_with_another_kind_of_value_is_refused(line, tmp_path):
+    (tmp_path / DECISIONS).write_text(line + "\n")
+    with pytest.raises(CannotRead, match=r"decisions\.jsonl is damaged"):
+        HostDecisions.read(tmp_path, (), "lockstep")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"asked": [0]}, {"landed": {}}, {"seats": [[0]]}, {"usage": {"calls": "1"}}, {"usage": 5}],
+)
+def test_a_file_of_times_with_another_kind_of_value_is_refused(changes, tmp_path):
+    usual = {"seats": [0], "asked": 0, "landed": 0, "seconds": 0.5, "usage": {"calls": 1.0}}
+    (tmp_path / TIMING).write_text(json.dumps(usual) + "\n")
+    assert HostDecisions.read(tmp_path, (), "lockstep").usage == (usual,)
+    (tmp_path / TIMING).write_text(json.dumps(usual | changes) + "\n")
+    with pytest.raises(CannotRead, match=r"timing\.jsonl is damaged"):
+        HostDecisions.read(tmp_path, (), "lockstep")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
+from sociarium.cli import verify
 from sociarium.cli.evaluate import Evaluate
 from sociarium.cli.main import main
 from sociarium.cli.verify import VerifyCommand
@@ -47,6 +48,7 @@ from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import read_suite
 from sociarium.evaluation.suite_run import PLAN, PLAYED, UNITS, RunPlan, SuiteRun
 from sociarium.evaluation.unit_table import TABLE, unit_rows, unit_table
+from sociarium.language.models import runtime
 from sociarium.language.models.runtime import RunCalls
 from sociarium.language.models.store import CALLS
 from sociarium.players import roster
@@ -851,6 +853,67 @@ def test_recorded_usage_that_cannot_be_true_is_refused(sent, counted, tmp_path, 
     results = with_result(counted, 0, values={"tokens": max(tokens, 0.0)})
     why = "tokens is a whole number from 0 on" if sent < 0 else "tokens is"
     refused(counted, tmp_path, why, results, **told)
+
+
+def test_settings_that_a_pack_gives_a_fake_model_do_not_count(tmp_path, monkeypatch):
+    """Tokens of a fake that was asked in another form, which recorded calls say was its own."""
+    settings = runtime._HERE.model_copy(update={"structured": "text", "model": "fake"})
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "_HERE", settings)
+        run = played(tmp_path, COUNTED, (FAKE,), seeds=1)
+        pack = read_pack(packed(run, tmp_path / "text.zip"))
+    name = next(name for name in pack.members if name.endswith(CALL_LINES))
+    rows = [json.loads(line) for line in pack.members[name].splitlines()]
+    for row in rows:
+        if row[:2] == ["meta", "models"]:
+            row[2] = json.dumps({"fake": settings.model_dump(mode="json")})
+    told = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    refused((pack, ""), tmp_path, "mode was 'text' and is 'legal_schema'", **{name: told})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{PLAYED}/{'f' * 16}/{EPISODE}",
+        f"{PLAYED}/{{episode}}/trial-1/{DECISIONS}",
+        "worlds/0/world.toml",
+        "worlds/7/charter.json",
+        f"minds/{'0' * 16}/mind.toml",
+    ],
+)
+def test_members_that_belong_to_nothing_in_the_plan_are_refused(name, file, tmp_path):
+    name = name.format(episode=host_unit(read_pack(file))[1].episode)
+    forged(file, **{name: b"unread"})
+    with pytest.raises(CannotRead, match=f"{name} belongs to nothing"):
+        read_pack(file, trusted=True)
+
+
+@pytest.mark.parametrize(("name", "key"), [(PLAN, b'"title":'), (MANIFEST, b'"seeds":')])
+def test_a_plan_or_a_manifest_that_says_two_things_is_refused(name, key, file):
+    data = read_pack(file).members[name]
+    forged(file, **{name: data.replace(key, key + b' "another", ' + key, 1)})
+    with pytest.raises(CannotRead, match=f"{key.decode()[1:-2]}' twice in one object"):
+        read_pack(file)
+
+
+def test_what_verify_prints_of_a_pack_cannot_break_or_command_the_terminal(monkeypatch, capsys):
+    given = {"script:[/b] is not here \x1b[2J": 1}
+    verdict = pack_verification.PackVerdict("", 6, 1, "tiny", "", "", not_replayed=given)
+    monkeypatch.setattr(verify, "read_pack", lambda *given: None)
+    monkeypatch.setattr(verify, "verify_pack", lambda *given: verdict)
+    with pytest.raises(SystemExit) as stopped:
+        VerifyCommand(Path("tiny.zip")).run()
+    said = capsys.readouterr().out
+    assert stopped.value.code == 1 and "script:[/b] is not here [2J" in said
+    assert "\x1b" not in said
+
+
+def test_errors_are_printed_without_control_characters(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sociarium", "verify", str(tmp_path / "no\x1b[2J.zip")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2 and "Cannot read" in said and "\x1b" not in said
 
 
 def test_a_pack_in_which_a_fake_did_not_follow_its_script_is_refused(

@@ -11,7 +11,7 @@ from sociarium.core.errors import BadArgument, CannotRead, CannotWrite, FolderIn
 from sociarium.evaluation import suite_run
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_file import PAGE, REPORT
-from sociarium.evaluation.suite import built_in, contestant, read_suite
+from sociarium.evaluation.suite import built_in, contestant, may_be_model, read_suite
 from sociarium.evaluation.suite_run import UNITS, SuiteRun, environment
 from sociarium.language.models.config import ModelConfig, Models
 from sociarium.language.models.runtime import ModelRuntime, use_runtime
@@ -94,6 +94,25 @@ def test_contestants_are_aliases_of_models_or_seats():
     assert contestant("level:best", "", "overcooked-v0") == "script:cook"
     with pytest.raises(BadArgument, match="seats for a contestant"):
         contestant("")
+
+
+@pytest.mark.parametrize(
+    ("seat", "said"),
+    [
+        *(("fake?act=small", True), ("small?act=fake", False), ("small", True), ("fake", False)),
+        *(("llm:fake?level=best*2", False), ("llm:small*2", True), ("{model}*2", False)),
+        *(("agent:mine.py:decide", True), ("script:cooperator", False), ("level:greedy", False)),
+    ],
+)
+def test_a_fake_is_known_by_the_model_that_acts(seat, said):
+    assert may_be_model(seat) is said
+
+
+@pytest.mark.parametrize("seats", [" ", "script:cooperator*0", "{model}*0"])
+def test_an_arm_without_seats_is_refused(seats, file):
+    arm = read_suite(file).find_arm("kind").model_copy(update={"seats": seats})
+    with pytest.raises(BadArgument, match="kind has no seats"):
+        arm.seated()
 
 
 def test_seats_turn_with_the_seed(file):

@@ -89,6 +89,7 @@ def _run(word: str) -> None:
 
     from sociarium.cli.checks import with_params_in_name
     from sociarium.core.errors import SociariumError, printable
+    from sociarium.core.text import strip_text
 
     arguments = sys.argv[2:]
     if " ".join(sys.argv[1:3]) in SUBCOMMANDS:
@@ -105,7 +106,7 @@ def _run(word: str) -> None:
         command = tyro.cli(kind, prog=f"sociarium {word}", args=arguments)
         with_params_in_name(command).run()
     except SociariumError as error:
-        print(f"sociarium: {error}", file=sys.stderr)
+        print(f"sociarium: {strip_text(str(error))[0]}", file=sys.stderr)
         raise SystemExit(2) from error
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:

@@ -8,8 +8,10 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from sociarium.core.manifest import MANIFEST
+from sociarium.core.text import strip_text
 from sociarium.evaluation.pack import read_pack
 from sociarium.evaluation.pack_file import PAGE
 from sociarium.evaluation.pack_verification import PackVerdict, verify_pack
@@ -47,7 +49,7 @@ class VerifyCommand:
         console = Console(highlight=False, soft_wrap=True)
         console.print(_table(verdict, self.quick))
         for note in verdict.notes:
-            console.print(f"note: {note}", markup=False)
+            console.print(f"note: {strip_text(note)[0]}", markup=False)
         console.print(f"{self.file}: {_said(verdict, self.quick)}", markup=False)
         console.print(
             f"suite {verdict.suite}, digest {verdict.suite_digest}: {verdict.suite_source}",
@@ -94,5 +96,5 @@ def _table(verdict: PackVerdict, quick: bool) -> Table:
     table = Table("checked", box=None, pad_edge=False)
     table.add_column("", justify="right")
     for what, count in rows:
-        table.add_row(what, str(count))
+        table.add_row(Text(strip_text(what)[0]), str(count))
     return table

@@ -21,15 +21,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sociarium.arena.clocks import Turns, clock
 from sociarium.arena.match_folder import DECISIONS, EPISODE, TIMING
 from sociarium.core.episode import Episode
-from sociarium.core.errors import BadArgument, CannotRead, UnknownName
+from sociarium.core.errors import BadArgument, CannotRead, UnknownName, first_wrong
 from sociarium.core.record import Page
 from sociarium.evaluation.values import Value, share_of
 from sociarium.language.models.repair import RUNGS
@@ -39,6 +40,30 @@ SHARES = ("skill", "ordered", "valid_share", "fallback_share", "rung")
 USAGE = {"calls": ("calls",), "tokens": ("input_tokens", "output_tokens"), "cost": ("money",)}
 TOKENS_FOR = "tokens_for"
 WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE)
+Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Decision(_Row):
+    """What is used of a line of `decisions.jsonl`."""
+
+    seat: int
+    asked: int = 0
+    landed: int
+    decision: dict[str, Any] | None
+    failure: str
+
+
+class _Timing(_Row):
+    """The same of `timing.jsonl`."""
+
+    seats: list[int]
+    asked: int = 0
+    landed: int = 0
+    usage: dict[str, Count] = {}
 
 
 @dataclass(frozen=True)
@@ -58,8 +83,8 @@ class HostDecisions:
     def read(cls, folder: Path, chairs: Sequence[Seat], clock: str) -> "HostDecisions":
         """From the folder of a match that is over."""
         return cls(
-            _lines(folder / DECISIONS, "seat", "landed", "decision", "failure"),
-            _lines(folder / TIMING, "seats"),
+            _lines(folder / DECISIONS, _Decision),
+            _lines(folder / TIMING, _Timing),
             tuple(seat for seat, chair in enumerate(chairs) if chair.outside),
             tuple(chair.name for chair in chairs),
             clock,
@@ -107,15 +132,17 @@ class HostDecisions:
         return np.cumsum(begun)
 
 
-def _lines(file: Path, *needed: str) -> tuple[dict[str, Any], ...]:
-    """The rows of a file; a file may come from anybody."""
+def _lines(file: Path, kind: type[_Row]) -> tuple[dict[str, Any], ...]:
+    """The rows of a file, which are of this kind; a file may come from anybody."""
     lines = file.read_bytes().splitlines() if file.exists() else ()
     try:
         rows = tuple(json.loads(line) for line in lines)
-    except ValueError as error:
+        for row in rows:
+            kind.model_validate(row)
+    except ValidationError as error:
+        raise CannotRead(f"{file.name} is damaged: {first_wrong(error)}") from None
+    except (ValueError, RecursionError) as error:
         raise CannotRead(f"{file.name} is damaged: {error}") from error
-    if not all(isinstance(row, dict) and all(name in row for name in needed) for row in rows):
-        raise CannotRead(f"{file.name} is damaged: a row lacks {', '.join(needed)}")
     return rows
 
 

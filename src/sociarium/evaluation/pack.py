@@ -36,6 +36,7 @@ from sociarium.core.disk import step_name
 from sociarium.core.errors import BadArgument, CannotRead, first_wrong
 from sociarium.core.manifest import MANIFEST, plain, read_manifest
 from sociarium.core.record import files_beside
+from sociarium.core.text import BadText, read_json
 from sociarium.evaluation.decision_measures import TOKENS_FOR, USAGE, HostDecisions
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_calls import call_lines
@@ -43,6 +44,7 @@ from sociarium.evaluation.pack_file import (
     PAGE,
     REPORT,
     SEAL,
+    SURE,
     Seal,
     SealedUnit,
     hashed,
@@ -361,6 +363,9 @@ def read_pack(path: Path, trusted: bool = False) -> Pack:
     for arm, film in films_in(members).items():
         if arm not in {one.id for one in plan.suite.arm} or not film.startswith(b"GIF8"):
             raise CannotRead(f"{path}: {FILMS}/{arm}.gif is not the GIF of an arm of the suite")
+    known = {*SURE, *_named_members(plan, found, seal, members)}
+    if unknown := sorted(n for n in members if n not in known and not n.startswith(f"{FILMS}/")):
+        raise CannotRead(f"{path}: {unknown[0]} belongs to nothing that {PLAN} asks for")
     results = _results(members, plan, found, path)
     told = [(one.arm, one.model, one.seed, one.sha256) for one in seal.units]
     if told != [(one.arm, one.model, one.seed, hashed(one.line())) for one in results]:
@@ -368,9 +373,31 @@ def read_pack(path: Path, trusted: bool = False) -> Pack:
     return Pack(path, members, seal, manifest, plan, found, results)
 
 
+def _named_members(
+    plan: RunPlan, found: Sequence[SuiteUnit], seal: Seal, members: Mapping[str, bytes]
+) -> Iterator[str]:
+    """The members besides those of every pack and films: of worlds, minds and matches."""
+    for place, arm in enumerate(plan.suite.arm):
+        yield from (f"{WORLDS}/{place}/{name}" for name in files_beside(arm.name))
+    chairs = {chair for unit in found for chair in unit.chairs if chair.kind == "llm"}
+    places = {_mind_place(dict(chair.options).get("mind", "")) for chair in chairs}
+    yield from (name for name in members if name.rpartition("/")[0] in places)
+    for unit, sealed in zip(found, seal.units, strict=False):  # the lines are counted elsewhere
+        if unit.outside:
+            trials: Sequence[int | None] = range(unit.arm.terms.trials)
+            if f"{member_name(sealed.episode, 0)}{EPISODE}" not in members:
+                trials = (None,)
+            for trial in trials:
+                name = member_name(sealed.episode, trial)
+                yield from (name + file for file in (EPISODE, DECISIONS, CALL_LINES))
+
+
 def _plan(data: bytes, what: str) -> RunPlan:
     try:
+        read_json(data, most=len(data))
         return RunPlan.model_validate_json(data)
+    except BadText as error:
+        raise CannotRead(f"{what} is no plan of a run: it {error}") from None
     except ValidationError as error:
         raise CannotRead(f"{what} is no plan of a run: {first_wrong(error)}") from None
 
@@ -399,7 +426,10 @@ def _check_size(plan: RunPlan, sealed: int, path: Path) -> None:
 
 def _manifest(data: bytes, what: str) -> dict[str, Any]:
     try:
+        read_json(data, most=len(data))
         return _Manifest.model_validate_json(data).model_dump(exclude_unset=True)
+    except BadText as error:
+        raise CannotRead(f"{what} is no manifest of a run: it {error}") from None
     except ValidationError as error:
         raise CannotRead(f"{what} is no manifest of a run: {first_wrong(error)}") from None
 

@@ -31,8 +31,10 @@ from sociarium.core.extensions import extensions
 from sociarium.core.facets import Split
 from sociarium.core.percept_builder import Disclosure, Privileged
 from sociarium.core.world_files import packaged, read_packaged, read_world_file
+from sociarium.language.models.runtime import FAKE
 from sociarium.players import roster
 from sociarium.players.minds.fake_model import level_seat
+from sociarium.players.minds.thinking import ACT
 
 FOLDER = "sociarium.evaluation"
 SUFFIX = ".toml"
@@ -168,6 +170,8 @@ class SuiteArm(_Part):
                 model = next(left, "")
                 chairs.append(roster.chair(contestant(model, placed["options"] or "", self.world)))
                 who.append(model)
+        if not chairs:
+            raise BadArgument(f"{self.id} has no seats")
         turns = self.terms.rotate and self.terms.lineups != "orders"
         turn = seed % len(chairs) if turns else 0
         order = [(seat - turn) % len(chairs) for seat in range(len(chairs))]
@@ -496,10 +500,13 @@ def _with_options(seat: str, options: str) -> str:
 def may_be_model(seat: str) -> bool:
     """Whether a contestant or a seat is a language model that is no fake, or may ask one."""
     kind = re.split(r"[:?*]", seat)[0]
-    if MODEL_SEAT.fullmatch(seat) or FAKE_MODEL.fullmatch(seat) or kind == LEVEL:
+    if MODEL_SEAT.fullmatch(seat) or kind == LEVEL:
         return False
     known = kind in roster.kinds() and (":" in seat or kind in ("random", "idle"))
-    return kind in ("llm", "agent") if known else True
+    if known and kind != "llm":
+        return kind == "agent"
+    chairs = roster.parse(seat if known else f"llm:{seat}")
+    return any(dict(chair.options).get(ACT, chair.ref) != FAKE for chair in chairs)
 
 
 def built_in() -> tuple[str, ...]:

@@ -69,7 +69,8 @@ class ModelRuntime:
     """Which models there are, how calls are kept, and what they may cost.
 
     `calls` is live, record, or replay:FILE; `budget` is written as `Caps.read` says. A replay that
-    `asks_fakes` refuses recorded answers of fake models that differ from what they answer now.
+    `asks_fakes` refuses recorded answers of fake models that differ from what they answer now, and
+    reads nothing about fake models from the file.
     """
 
     models: Models = field(default_factory=find_models)
@@ -238,6 +239,8 @@ class RunCalls:
         assert self.replay is not None
         if alias not in self._configs:
             told = self.replay.note("models") or {}
+            if alias == FAKE and self.runtime.asks_fakes:  # the file could change its prompts
+                told = {}
             try:
                 found = told.get(alias) or _HERE.model_dump() | {"model": alias}
                 self._configs[alias] = ModelConfig.model_validate(found)
