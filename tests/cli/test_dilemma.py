@@ -10,7 +10,7 @@ from sociarium.cli import dilemma
 from sociarium.cli.dilemma import Dilemma, table
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.evaluation.analyses.dilemma import DISCOUNTS
-from tests.learning.test_dilemmas import judged
+from tests.evaluation.test_dilemma import judged
 
 
 def test_a_world_is_asked_once_and_told_in_numbers(tmp_path: Path, capsys, monkeypatch):

@@ -26,7 +26,7 @@ from sociarium.cli.watch import Watch
 from sociarium.cli.words import Words
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.analyses import BUILT_IN
-from tests.learning.test_dilemmas import judged
+from tests.evaluation.test_dilemma import judged
 from tests.toys.meadow import Meadow
 
 TAKING_A_WORLD = {

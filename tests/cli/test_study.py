@@ -102,7 +102,8 @@ def test_all_means_every_dilemma():
 
 
 def test_all_writes_one_file_for_each_world(monkeypatch, capsys, tmp_path: Path):
-    monkeypatch.setattr(study.catalogue, "worlds", lambda: (find("coins"),))
+    coins = find("coins")
+    monkeypatch.setattr(study.catalogue, "worlds", lambda: (coins,))
     Schelling(all=True, episodes=2, json=True, out=(tmp_path / "{world}.svg",)).run()
     assert [path.name for path in tmp_path.iterdir()] == ["coins.svg"]
     assert len(capsys.readouterr().out.strip().splitlines()) == 1

@@ -37,7 +37,9 @@ GROUPS = {
         "verify": Command("VerifyCommand", "is a pack true: seals, replays and findings, offline"),
         "compare": Command("CompareCommand", "two reports of a suite, cell by cell and in pairs"),
         "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
-        "study": Command("StudyOptions", "analyses: Schelling, controls, laws, crossplay, ..."),
+        "study": Command(
+            "StudyOptions", "analyses: Schelling diagram, baselines, laws, crossplay, ..."
+        ),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
     },
     "Train": {

@@ -120,6 +120,8 @@ def command_class(name: str) -> type[StudyOptions]:
     kind = find_analysis(name)
     types: dict[str, Any] = {"world": World}
     for one in fields(kind):
+        if one.name in types:
+            continue
         if one.metadata.get("python_only"):
             types[one.name] = tyro.conf.Suppress[Any]
         elif one.type == int | None:

@@ -5,12 +5,12 @@ import pytest
 
 from sociarium import catalogue
 from sociarium.core.errors import BadArgument
+from sociarium.evaluation.analyses import best_response
 from sociarium.evaluation.analyses.best_response import (
     best_responses,
     scripted_response,
     seats_beside,
 )
-from sociarium.learning import best_response
 from tests.toys.taking import Taking
 
 SMALL = {**best_response.SETTINGS, "lanes": 16, "num_steps": 16, "num_minibatches": 2}

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from sociarium import catalogue
+from sociarium.evaluation.analyses import best_response
+from sociarium.evaluation.analyses import dilemma as dilemmas
 from sociarium.evaluation.analyses.best_response import Response
 from sociarium.evaluation.analyses.dilemma import (
     COOPERATOR,
@@ -19,7 +21,6 @@ from sociarium.evaluation.analyses.dilemma import (
     verdict,
     with_scripts_again,
 )
-from sociarium.learning import best_response, dilemmas
 from sociarium.metrics.bootstrap import Estimate
 from tests.toys.takers import LISTED
 
