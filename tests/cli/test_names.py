@@ -25,7 +25,6 @@ from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
 from sociarium.cli.oracle import Oracle
 from sociarium.cli.play import PlayCommand
-from sociarium.cli.quiz import Quiz
 from sociarium.cli.replicator import Replicator
 from sociarium.cli.schelling import Schelling
 from sociarium.cli.sweep import Sweep
@@ -40,7 +39,6 @@ TAKING_A_WORLD = {
     "watch": Watch,
     "play": functools.partial(PlayCommand, text=True),
     "words": Words,
-    "quiz": Quiz,
     "match": MatchCommand,
     "estimate": functools.partial(EstimateCommand, seats="llm:fake"),
     "measure": Measure,

@@ -25,7 +25,6 @@ GROUPS = {
         "play": Command("PlayCommand", "play a world yourself, by keys or by lines of text"),
         "match": Command("MatchCommand", "any mix of players, recorded; agents over HTTP"),
         "words": Command("Words", "what a player is told, as text for language models (prompt)"),
-        "quiz": Command("Quiz", "questions about what a player perceives, for you to answer"),
         "replay": Command("ReplayCommand", "a recorded episode: verify, watch, draw"),
         "trace": Command("TraceCommand", "why language models did what they did, as a web page"),
         "fork": Command("Fork", "a match again from one step, with other players"),
