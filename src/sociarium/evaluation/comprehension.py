@@ -151,7 +151,7 @@ class Examination:
     ) -> None:
         """Asks one question and writes its line; without a mind the contestant guesses."""
         failure, trace, usage = "", {}, {}
-        chosen = random.Random(f"{self.seed} {number}").randrange(len(probe.options))
+        chosen = random.Random(f"{self.arm.id} {self.seed} {number}").randrange(len(probe.options))
         if mind is not None:
             player: Any = mind.player
             chosen = None

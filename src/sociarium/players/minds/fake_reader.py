@@ -29,7 +29,7 @@ class FakeReader:
         assert request.percept is not None and request.form is not None
         letters = request.form["properties"]["choice"]["enum"]
         if self._guesses:
-            letter = random.Random(request.seed).choice(letters)
+            letter = random.Random(request.hash).choice(letters)
         else:
             letter = self._read(request.percept, request.messages[-1].text, letters)
         text = json.dumps({"choice": letter})

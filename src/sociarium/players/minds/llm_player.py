@@ -115,6 +115,7 @@ class LlmPlayer:
         self._unreported: Counter[str] = Counter()  # of decisions that came too late
         self._thinking: Thinking | None = None  # the decision that is being made
         self._rows_before = 0  # of the memory, when that began
+        self._asked_by = self.name, self.mind.hash  # the prompts of that decision, for traces
 
     def _aliases(self, alias: str, roles: dict[str, str]) -> dict[str, str]:
         """Which model each role of the mind has."""
@@ -310,6 +311,7 @@ class LlmPlayer:
 
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """What the model chooses; where it gives no answer, why."""
+        self._asked_by = self.name, self.mind.hash
         return await self._reply_of(self.mind.think, tuple(percepts), deadline)
 
     async def answer(
@@ -325,16 +327,17 @@ class LlmPlayer:
 
         """
         chosen: list[int] = []
+        template = part_template(PROBE)
 
         async def think(thinking: Thinking) -> None:
-            form, template = ProbeForm(probe.options), part_template(PROBE)
+            form = ProbeForm(probe.options)
             question = PartQuestion(ACT, template, {"lines": probe.lines()}, form=form)
             read = lambda form: lambda answer: form.read(as_object(answer))  # noqa: E731
             answered = await thinking.choose(question, read)
             chosen.append(answered.value)
             thinking.rung = answered.rung
 
-        self.decision = number
+        self.decision, self._asked_by = number, (template.name, template.hash)
         reply = await self._reply_of(think, (percept,), deadline)
         return (chosen[0] if chosen else None), reply
 
@@ -383,7 +386,7 @@ class LlmPlayer:
         """The decision with what it took and what explains it."""
         assert self._open is not None
         calls, decisions, rung = thinking.calls, thinking.decisions, thinking.rung
-        told = {"template": self.name, "rung": rung, "calls": calls.usage["calls"]}
+        told = {"template": self._asked_by[0], "rung": rung, "calls": calls.usage["calls"]}
         told |= {"model": self._open.cheaper, "degraded": True} if calls.degraded else {}
         told |= {"thought": thinking.thought} if thinking.thought else {}
         told |= {"parts": thinking.parts} if thinking.parts else {}
@@ -410,8 +413,8 @@ class LlmPlayer:
             seat: one.model_dump(mode="json", exclude_none=True) for seat, one in decisions.items()
         }
         told = every if self.mind.crew else next(iter(every.values()), None)
-        attributes = {"sociarium.template": self.name, "sociarium.rung": rung}
-        attributes |= {"sociarium.template.hash": self.mind.hash}
+        attributes = {"sociarium.template": self._asked_by[0], "sociarium.rung": rung}
+        attributes |= {"sociarium.template.hash": self._asked_by[1]}
         attributes |= {f"sociarium.{name}": value for name, value in more.items() if value}
         calls.trace({**attributes, "sociarium.choice": told})
 
