@@ -680,6 +680,7 @@ def filled(text: str) -> str:
         "welfare": welfare,
         "self-interest": self_interest,
         "tokens": tokens_of_styles,
+        "comprehension": comprehension,
         "mindagent:bounds": orders_met,
         "overcooked:partners": beside_strangers,
         "overcooked:jaxmarl": one_loop,
@@ -1400,6 +1401,33 @@ def tokens_of_styles() -> list[str]:
         told = " | ".join(f"{tokens[column]:,}" for column in columns)
         lines.append(f"| {world} | {told} |")
     return lines
+
+
+def comprehension() -> list[str]:
+    """The accuracy of each contestant by world, beside the chance level."""
+    cells, rows = [], []
+    for run in ("comprehension", "comprehension-small_model"):
+        if (DOCS / "results" / run).exists():
+            found = stored(f"{run}/report.json")
+            cells += found["cells"]
+            rows += [one for one in found["templates"] if one["template"] == "all"]
+    by_place = {(one["model"], one["metric"], one["arm"]): one["estimate"] for one in cells}
+    worlds = list(dict.fromkeys(one["arm"] for one in cells))
+    lines = [
+        f"| contestant (machinery check) | questions | all | {' | '.join(worlds)} |",
+        "|---" + "|---:" * (len(worlds) + 2) + "|",
+    ]
+    for row in rows:
+        means = [by_place.get((row["model"], "accuracy", world)) for world in worlds]
+        shown = ["not run" if one is None else f"{one['mean']:.2f}" for one in means]
+        whole = "{mean:.2f} [{low:.2f}, {high:.2f}]".format(**row["accuracy"])
+        lines.append(f"| `{row['model']}` | {row['questions']} | {whole} | {' | '.join(shown)} |")
+    first = rows[0]
+    chances = [f"{by_place[first['model'], 'chance', world]['mean']:.2f}" for world in worlds]
+    return [
+        *lines,
+        f"| chance level | {first['questions']} | {first['chance']:.2f} | {' | '.join(chances)} |",
+    ]
 
 
 def rewired() -> list[str]:

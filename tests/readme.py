@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 README = Path(__file__).parent.parent / "README.md"
-NEEDS_A_PERSON = ("play", "quiz")
+NEEDS_A_PERSON = ("play",)
 SHORTER = {  # options by command, and the values that replace them
     "train": {"--steps": "30k", "--seeds": "1"},
     "schelling": {"--episodes": "3"},

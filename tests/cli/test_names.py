@@ -18,7 +18,6 @@ from sociarium.cli.match import MatchCommand
 from sociarium.cli.measure import Measure
 from sociarium.cli.oracle import Oracle
 from sociarium.cli.play import PlayCommand
-from sociarium.cli.quiz import Quiz
 from sociarium.cli.study import command_class
 from sociarium.cli.sweep import Sweep
 from sociarium.cli.train import Train
@@ -33,7 +32,6 @@ TAKING_A_WORLD = {
     "watch": Watch,
     "play": functools.partial(PlayCommand, text=True),
     "words": Words,
-    "quiz": Quiz,
     "match": MatchCommand,
     "estimate": functools.partial(EstimateCommand, seats="llm:fake"),
     "measure": Measure,

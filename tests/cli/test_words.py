@@ -63,17 +63,6 @@ def test_what_cannot_be_told_is_refused(monkeypatch, capsys, words, said):
     assert said in capsys.readouterr().err
 
 
-def test_a_quiz_is_answered_by_numbers_and_ends_with_a_card(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("what?\n" + "1\n" * 4))
-    monkeypatch.setattr(sys, "argv", ["sociarium", "quiz", "coins", "--questions", "6", "--json"])
-    main()
-    page = capsys.readouterr().out
-    assert "Answer with a number from 1 to" in page and "by chance 0." in page
-    card = json.loads(page.splitlines()[-1])["card"]
-    (line,) = (row for row in card if row["by"] == "all")
-    assert line["asked"] == 6 and line["right"] <= 4
-
-
 def test_the_percept_at_a_step_is_that_of_who_was_there_all_along():
     """It has the map of what it saw, and what happened in the last step."""
     env = Meadow(players=3)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sociarium
+from sociarium.core.decision import BadAnswer
 from sociarium.core.environment import View
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.events import table
@@ -20,15 +21,14 @@ from sociarium.core.facets import Board, Crafting, find_facet, ground_plan
 from sociarium.core.percept import Percept
 from sociarium.core.percept_builder import PerceptBuilder
 from sociarium.language.attention import AttendAll
+from sociarium.language.models.probe_form import ProbeForm
 from sociarium.language.phrases import ENGLISH, Phrases
 from sociarium.language.probes import (
     TEMPLATES,
-    CardLine,
     Probe,
     ProbeQuery,
     ProbeWriter,
     draw_probes,
-    examine,
 )
 from sociarium.language.prompts import PromptWriter
 from sociarium.players.planning.map_memory import MapTracker
@@ -378,13 +378,31 @@ def test_questions_are_made_of_phrases_and_declared_words():
             assert found <= declared, query
 
 
-def test_a_probe_is_read_as_a_question_with_numbered_options():
+def test_a_probe_is_a_question_and_options_with_letters():
     probe = Probe(
         ProbeQuery("step", ()), "coins-v0", "none", 0, "Which step is it?", ("4", "7"), 1, True
     )
-    first, question, *options, last = probe.lines()
-    assert question == "Which step is it?" and options == ["1. 4", "2. 7"]
-    assert first and last and probe.chance == 0.5 and probe.template == "step"
+    first, question, *options = probe.lines()
+    assert question == "Which step is it?" and options == ["A. 4", "B. 7"]
+    assert first and probe.chance == 0.5 and probe.template == "step"
+
+
+@pytest.mark.parametrize("said", ["B", " b", "B.", "(B) 7", "B) 7 of them", "7", 7])
+def test_an_answer_is_the_letter_or_the_text_of_an_option(said):
+    assert ProbeForm(("4", "7")).read({"choice": said}) == 1
+
+
+@pytest.mark.parametrize("said", ["C", "", "Be careful", "AB", 2, None, True, ["A"]])
+def test_an_answer_that_names_no_option_is_refused(said):
+    with pytest.raises(BadAnswer, match="the options are A, B"):
+        ProbeForm(("4", "7")).read({"choice": said})
+
+
+def test_a_small_number_of_questions_leaves_no_template_out():
+    some = sources(WORLDS[-1:])[:4]
+    every = {probe.template for probe in draw_probes(some, 10_000, 0)}
+    asked = {probe.template for seed in range(60) for probe in draw_probes(some, 8, seed)}
+    assert asked == every and len(every) == 9
 
 
 def test_what_cannot_be_asked_is_refused():
@@ -402,35 +420,6 @@ def test_who_is_out_of_play_sees_nothing_and_is_asked_all_the_same():
     answers = {query.template: right for query, right in asked.items()}
     assert answers["players_in_view"] == ("0",) and answers["any_in_view"] == ("no",)
     assert not {"standing_on", "blocked", "cell_ground", "nearest_thing"} & {*answers}
-
-
-# Capability cards.
-
-
-def test_a_card_counts_right_answers_by_template_world_charter_and_style():
-    asked = probes()[:200]
-    texts = [str(number) for number in range(len(sources()))]
-
-    def oracle(text, probe):
-        writer, percept = sources()[int(text)]
-        return writer.oracle(percept, probe)
-
-    card = examine(oracle, asked, texts, "json") + examine(lambda *_: -1, asked, texts, "ascii")
-    styles = {line.name: (line.asked, line.right) for line in card.lines("style")}
-    assert styles == {"json": (200, 200), "ascii": (200, 0)}
-    for by in ("template", "world", "charter", "style", "visible", "all"):
-        assert sum(line.asked for line in card.lines(by)) == 400
-    (everything,) = card.lines("all")
-    assert everything.chance == pytest.approx(np.mean([probe.chance for probe in asked]))
-    assert "clean_up-v0" in {line.name for line in card.lines("world")}
-    assert {"contract", "open", "none"} <= {line.name for line in card.lines("charter")}
-    assert len(card.text().splitlines()) == len(card.as_rows()) + 1
-
-
-def test_the_interval_of_a_card_is_wilsons():
-    low, high = CardLine("all", "all", 10, 8, 0.25).interval
-    assert (low, high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    assert CardLine("all", "all", 10, 10, 0.25).interval[1] == 1
 
 
 # The text holds what is visible.

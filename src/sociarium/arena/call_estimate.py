@@ -187,7 +187,7 @@ def estimate_calls(
     roles: dict[str, RoleUse] = {}
     for alias, one in asked.items():
         for role, counts in one.counts.items():
-            used = _used(counts, models, alias).times(scale)
+            used = role_use(counts, models, alias).times(scale)
             roles[role] = roles.get(role, RoleUse()).plus(used)
     return CallEstimate(
         decisions=scale * decisions,
@@ -201,7 +201,8 @@ def estimate_calls(
     )
 
 
-def _used(counts: Counter[str], models: Models, alias: str) -> RoleUse:
+def role_use(counts: Counter[str], models: Models, alias: str) -> RoleUse:
+    """The use that a counting model noted under an alias, with its money."""
     model = models.models[alias]
     tokens = float(counts["input_tokens"]), float(counts["output_tokens"])
     money = model.cost(*tokens) if model.priced else None

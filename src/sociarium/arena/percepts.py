@@ -42,6 +42,7 @@ def percepts_along(
     *,
     seed: int = 0,
     skilled: bool = True,
+    params: Any = None,
     **terms: Any,
 ) -> Iterator[Percept]:
     """The percepts of the asked seats before each of these steps, in the order of steps.
@@ -54,13 +55,15 @@ def percepts_along(
     for seat in asked:
         if not 0 <= seat < env.players:
             raise BadArgument(f"seats are 0 to {env.players - 1}; given {seat}")
-    last, end = int(env.horizon(env.params())) - 1, max(steps)
+    params = env.params() if params is None else params
+    last, end = int(env.horizon(params)) - 1, max(steps)
     for step in steps:
         if not 0 <= step <= last:
             raise BadArgument(f"an episode of {env.id} has steps 0 to {last}; given {step}")
-    actions = rollout(env, seats, seed=seed, steps=end).actions.tolist() if end else []
+    played = rollout(env, seats, seed=seed, params=params, steps=end) if end else None
+    actions = [] if played is None else played.actions.tolist()
     looking = {seat: Onlooker(skilled) for seat in asked}
-    play = EpisodePlay(env, seats, guests=looking, seed=seed, **terms)
+    play = EpisodePlay(env, seats, guests=looking, seed=seed, params=params, **terms)
     for step in range(end + 1):
         if step in steps:
             yield from (play.percept(seat) for seat in asked)

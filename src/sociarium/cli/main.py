@@ -25,7 +25,6 @@ GROUPS = {
         "play": Command("PlayCommand", "play a world yourself, by keys or by lines of text"),
         "match": Command("MatchCommand", "any mix of players, recorded; agents over HTTP"),
         "words": Command("Words", "what a player is told, as text for language models (prompt)"),
-        "quiz": Command("Quiz", "questions about what a player perceives, for you to answer"),
         "replay": Command("ReplayCommand", "a recorded episode: verify, watch, draw"),
         "trace": Command("TraceCommand", "why language models did what they did, as a web page"),
         "fork": Command("Fork", "a match again from one step, with other players"),
@@ -37,9 +36,7 @@ GROUPS = {
         "verify": Command("VerifyCommand", "is a pack true: seals, replays and findings, offline"),
         "compare": Command("CompareCommand", "two reports of a suite, cell by cell and in pairs"),
         "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
-        "study": Command(
-            "StudyOptions", "analyses: Schelling diagram, baselines, laws, crossplay, ..."
-        ),
+        "study": Command("StudyOptions", "analyses: Schelling diagram, baselines, laws, ..."),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
     },
     "Train": {

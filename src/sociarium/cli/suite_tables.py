@@ -8,9 +8,9 @@ from rich.table import Table
 
 from sociarium.arena.call_estimate import RoleUse
 from sociarium.evaluation.analyses.tournaments import told_profile
-from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms
+from sociarium.evaluation.findings import ArmMetric, Findings, PairInArms, TemplateAccuracy
 from sociarium.evaluation.report_numbers import NONE
-from sociarium.evaluation.suite import Suite
+from sociarium.evaluation.suite import Suite, SuiteArm
 from sociarium.metrics.bootstrap import Estimate
 
 MOST_COLUMNS = 5  # contestants beside each other; more come one below the other
@@ -35,6 +35,8 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
             measured = [cell for cell in cells if cell.metric == metric.id]
             if measured:
                 console.print(_by_arm(metric.told or metric.id, measured))
+    if found.templates:
+        console.print(_by_template(found.templates))
     _show_tournaments(console, found)
     for world, shares in found.interdependence.items():
         told = ", ".join(f"{model} {share}" for model, share in shares.items())
@@ -50,7 +52,7 @@ def show(console: Console, suite: Suite, found: Findings) -> None:
     for one in found.failures:
         console.print(
             f"{one.model} in {one.arm}: {one.failures:,} of {one.decisions:,} decisions failed "
-            f"({one.share:.0%}), and it did nothing instead",
+            f"({one.share:.0%}), and {_instead(suite.find_arm(one.arm))} instead",
             style="red",
             markup=False,
         )
@@ -81,6 +83,28 @@ def _by_arm(title: str, cells: Iterable[ArmMetric]) -> Table:
     for arm in dict.fromkeys(arm for arm, _ in by_place):
         row = [by_place.get((arm, model)) for model in models]
         table.add_row(arm, *("" if cell is None else _told(cell.estimate) for cell in row))
+    return table
+
+
+def _instead(arm: SuiteArm) -> str:
+    """What a failed decision counts as."""
+    return "a wrong answer counts" if arm.terms.probes else "it did nothing"
+
+
+def _by_template(rows: Sequence[TemplateAccuracy]) -> Table:
+    """Templates of questions by contestants, beside the number of questions and the chance level.
+
+    All contestants answer the same questions; the counts are those of the first.
+    """
+    models = tuple(dict.fromkeys(one.model for one in rows))
+    by_template: dict[str, dict[str, TemplateAccuracy]] = {}
+    for one in rows:
+        by_template.setdefault(one.template, {})[one.model] = one
+    table = _table("accuracy by template", "questions", "chance", *models)
+    for template, row in by_template.items():
+        first = next(iter(row.values()))
+        told = [_told(row[model].accuracy) if model in row else "" for model in models]
+        table.add_row(template, str(first.questions), f"{first.chance:.2f}", *told)
     return table
 
 

@@ -12,6 +12,8 @@ rung:NAME             of all decisions, those that were read at this rung of the
 calls, tokens, cost   of language models, all players together; unknown where nobody counted
 used:NAME             what else is counted of them, such as commands_wrong
 tokens_for:EVENT      tokens for each time that it happened in an episode; undefined if it never did
+probes                of all questions of an arm with `probes`, those that were answered correctly
+probe_chance          the share that a guess would answer correctly, on average over these questions
 
 They are read from the folder of a match; where nobody was asked, none of them is defined.
 """
@@ -39,7 +41,8 @@ from sociarium.players.roster import Seat
 SHARES = ("skill", "ordered", "valid_share", "fallback_share", "rung")
 USAGE = {"calls": ("calls",), "tokens": ("input_tokens", "output_tokens"), "cost": ("money",)}
 TOKENS_FOR = "tokens_for"
-WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE)
+PROBES = ("probes", "probe_chance")
+WORDS = ("decided", "decisions", "replans", "used", TOKENS_FOR, *SHARES, *USAGE, *PROBES)
 Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -172,6 +175,11 @@ def decision_value(
             return _share(bool(row["failure"]) for row in rows)
         case "rung":
             return _share(rung(row) == name for row in rows)
+        case "probes":
+            return _share(one["right"] for one in map(_probe, rows))
+        case "probe_chance":
+            chances = [1 / one["options"] for one in map(_probe, rows)]
+            return math.fsum(chances) / len(chances) if chances else math.nan
     used = [row["usage"] for row in decisions.usage if _uses(row, asked)]
     if word == "used":
         return float(sum(use.get(name, 0) for use in used)) if used else math.nan
@@ -206,6 +214,14 @@ def rung(row: dict[str, Any]) -> str:
     """Where an answer was read on the repair ladder; nothing of players that have none."""
     trace = row.get("trace")
     return str(trace.get("rung", "")) if isinstance(trace, dict) else ""
+
+
+def _probe(row: dict[str, Any]) -> dict[str, Any]:
+    """The question that a row answers; raises `BadArgument` for a decision of a match."""
+    trace = row.get("trace")
+    if not isinstance(trace, dict) or "probe" not in trace:
+        raise BadArgument("only arms with probes = N have answers to questions")
+    return trace["probe"]
 
 
 def _uses(row: dict[str, Any], seats: Sequence[int]) -> bool:

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from sociarium.evaluation.analyses.tournaments import Tournament, tournament
+from sociarium.evaluation.comprehension import PART
+from sociarium.evaluation.decision_measures import PROBES
 from sociarium.evaluation.episode_curves import curve_axis
 from sociarium.evaluation.suite import (
     FAKE_MODEL,
@@ -103,6 +105,22 @@ class CurvePoints:
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
         return {**asdict(self), "means": [one.as_dict() for one in self.means]}
+
+
+@dataclass(frozen=True)
+class TemplateAccuracy:
+    """The accuracy of a contestant at one template of questions, over all arms and seeds."""
+
+    metric: str
+    template: str  # or "all"
+    model: str
+    questions: int
+    chance: float  # the accuracy of guessing uniformly among the options of each question
+    accuracy: Estimate  # whose interval treats the questions of one unit as dependent
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return _plain(vars(self))
 
 
 @dataclass(frozen=True)
@@ -391,6 +409,24 @@ class Findings:
         return CurvePoints(one.id, arm, model, side, axis, tuple(at.tolist()), means, len(rows))
 
     @cached_property
+    def templates(self) -> tuple[TemplateAccuracy, ...]:
+        """The accuracy of each contestant at each template of questions, and at all together."""
+        measures = {one.measure: one.id for one in self.suite.metric if one.measure in PROBES}
+        if len(measures) < len(PROBES):
+            return ()
+        metric, chance = (measures[one] for one in PROBES)
+        parts = {name.partition(PART)[2] for one in self.results for name in one.values}
+        found = []
+        for part in [*sorted(parts - {""}), ""]:
+            names = [f"{one}{PART}{part}" if part else one for one in (metric, chance)]
+            for model in self.models:
+                values = [one.values for one in self.results if one.model == model]
+                rows = [tuple(map(row.get, names)) for row in values if names[1] in row]
+                if rows:
+                    found.append(_template(metric, part or "all", model, rows))
+        return tuple(found)
+
+    @cached_property
     def machinery_check(self) -> bool:
         """Whether fakes or scripts played in place of language models, and no model did."""
         seats = [word for arm in self.suite.arm for word in arm.seats.split()]
@@ -460,6 +496,7 @@ class Findings:
         newer = {
             "averages": [cell.as_dict() for cell in self.averages],
             "curves": [one.as_dict() for one in self.curves],
+            "templates": [one.as_dict() for one in self.templates],
             "not_run": list(self.suite.left_out),
             "other_ends": list(self.suite.other_ends),
             "machinery_check": self.machinery_check,
@@ -479,6 +516,16 @@ class Findings:
             "hypotheses": [finding.as_dict() for finding in self.hypotheses],
             **{name: told for name, told in newer.items() if told},
         }
+
+
+def _template(
+    metric: str, template: str, model: str, rows: Sequence[tuple[Any, ...]]
+) -> TemplateAccuracy:
+    """From the counts of correct answers and questions, and the chance level, of each unit."""
+    right, asked = (np.array([row[0][place] for row in rows], np.float64) for place in (0, 1))
+    chance = float(np.average([row[1] for row in rows], weights=asked))
+    accuracy = ratio_of_sums(right, asked)
+    return TemplateAccuracy(metric, template, model, int(asked.sum()), chance, accuracy)
 
 
 def _mean(results: Sequence[UnitResult], metric: str, mixed: bool) -> Any:

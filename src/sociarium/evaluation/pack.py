@@ -37,6 +37,7 @@ from sociarium.core.errors import BadArgument, CannotRead, first_wrong
 from sociarium.core.manifest import MANIFEST, plain, read_manifest
 from sociarium.core.record import files_beside
 from sociarium.core.text import BadText, read_json
+from sociarium.evaluation.comprehension import PART
 from sociarium.evaluation.decision_measures import TOKENS_FOR, USAGE, HostDecisions
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_calls import call_lines
@@ -242,6 +243,9 @@ def _matches(run: SuiteRun, sealed: Sequence[SuiteUnit]) -> Iterator[tuple[str, 
     for old, new in zip(run.units, sealed, strict=True):
         if not old.outside:
             continue
+        if old.arm.terms.probes:
+            yield from _answers(run.out / PLAYED / old.episode, member_name(new.episode, None))
+            continue
         for trial, folder in played_in(run.out / PLAYED / old.episode, old.arm.terms.trials):
             episode = _read(folder / EPISODE)
             if episode is None:
@@ -256,6 +260,13 @@ def _matches(run: SuiteRun, sealed: Sequence[SuiteUnit]) -> Iterator[tuple[str, 
             yield from [] if decisions is None else [(name + DECISIONS, decisions)]
             calls = folder / CALLS
             yield from [(name + CALL_LINES, call_lines(calls))] if calls.exists() else []
+
+
+def _answers(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    """What is kept of the questions of a unit with probes."""
+    yield name + DECISIONS, _needed(folder / DECISIONS, "a unit with probes")
+    calls = folder / CALLS
+    yield from [(name + CALL_LINES, call_lines(calls))] if calls.exists() else []
 
 
 def played_in(folder: Path, trials: int) -> Iterator[tuple[int | None, Path]]:
@@ -457,7 +468,7 @@ def _results(
                 f"{path}: {UNITS} has a line of {one.arm!r}, {one.model!r}, seed {one.seed} where "
                 f"{unit_name(unit)} belongs"
             )
-        if one.line() != line or not metrics >= one.values.keys():
+        if one.line() != line or not metrics >= {name.partition(PART)[0] for name in one.values}:
             raise CannotRead(
                 f"{path}: {UNITS}, {unit_name(unit)}: the line is not as it is written"
             )

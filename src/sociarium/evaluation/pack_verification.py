@@ -38,6 +38,7 @@ from sociarium.core.errors import CannotRead, MissingExtra, SociariumError
 from sociarium.core.manifest import MANIFEST, plain, versions
 from sociarium.core.patches import NewPlayer
 from sociarium.core.record import Page, Record, found_in, told_as
+from sociarium.evaluation.comprehension import PART, examine
 from sociarium.evaluation.decision_measures import HostDecisions
 from sociarium.evaluation.pack import (
     CALL_LINES,
@@ -274,7 +275,8 @@ class _Replayed:
 
     def _unrecorded(self, metric: str, unit: SuiteUnit) -> bool:
         """Whether a metric needs the usage of an agent, or the prices of a model."""
-        (measure,) = [one.measure for one in self.pack.plan.suite.metric if one.id == metric]
+        name = metric.partition(PART)[0]
+        (measure,) = [one.measure for one in self.pack.plan.suite.metric if one.id == name]
         used = measure.partition(":")[0] in COUNTED
         how = self._ready.get(unit.episode, "played")
         return (how == "records" and used) or (how == "calls" and measure == "cost")
@@ -373,6 +375,9 @@ class _Replayed:
 
     def _replayed(self, unit: SuiteUnit, world: World, episode: str) -> str:
         """Makes the folder in which a unit is measured, and says how it was played again."""
+        if unit.arm.terms.probes:
+            with self._told(unit):
+                return self._ask_anew(unit, world, member_name(episode, None))
         series = is_series(unit.arm.terms, world)
         trials = range(unit.arm.terms.trials) if series else (None,)
         names = {trial: member_name(episode, trial) for trial in trials}
@@ -435,6 +440,23 @@ class _Replayed:
         for trial, name in names.items():
             at = out if trial is None else trial_folder(out, trial)
             self._same_match(at, name)
+
+    def _ask_anew(self, unit: SuiteUnit, world: World, name: str) -> str:
+        """Asks the questions of a unit once more; models answer as they are recorded."""
+        asks_models = any(unit.chairs[seat].outside for seat in unit.focal)
+        recorded = self.scratch / "calls" / unit.episode
+        if asks_models and name + CALL_LINES not in self.pack.members:
+            raise CannotRead(f"{name}{CALL_LINES} is missing")
+        if asks_models:
+            write_calls(self.pack.members[name + CALL_LINES], recorded / CALLS)
+        calls = f"replay:{recorded}" if asks_models else "live"
+        asked = self.run.examination(world, unit)
+        with use_runtime(ModelRuntime(Models(), calls=calls, asks_fakes=True)):
+            examine([asked])
+        folder = self.run.out / PLAYED / unit.episode
+        if (folder / DECISIONS).read_bytes() != self.pack.members.get(name + DECISIONS):
+            raise CannotRead(f"{name}{DECISIONS} is not what is answered again")
+        return "calls" if asks_models else "played"
 
     def _same_match(self, folder: Path, name: str) -> None:
         """Refuses a record or decisions that calls do not lead to."""

@@ -32,6 +32,7 @@ from sociarium.evaluation.report_tables import (
     curve_tables,
     listed,
     pair_rows,
+    template_rows,
     tournament_picture,
     tournament_tables,
 )
@@ -97,6 +98,8 @@ def render_report(
         not_run=suite.left_out,
         most_not_run=MOST_NOT_RUN,
         most_unfolded=MOST_UNFOLDED,
+        templates=template_rows(findings),
+        labels=labels,
         curves=curve_tables(findings, labels),
         averages=_averages(findings, everybody),
         metrics=[] if crowded else _metrics(suite, cells, contestants),

@@ -19,7 +19,8 @@ def check_films(suite: Suite, arms: Sequence[str]) -> None:
     if len(set(arms)) > MOST_FILMS:
         raise BadArgument(f"a report has at most {MOST_FILMS} films; given {len(set(arms))}")
     for arm in arms:
-        suite.find_arm(arm)
+        if suite.find_arm(arm).terms.probes:
+            raise BadArgument(f"{arm} asks questions and plays no match, so it has no film")
 
 
 def write_films(run: SuiteRun, arms: Sequence[str], on_progress: OnProgress = silent) -> None:

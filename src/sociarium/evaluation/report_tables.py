@@ -136,6 +136,29 @@ def pair_rows(findings: Findings, labels: Mapping[str, str]) -> list[dict[str, A
     ]
 
 
+def template_rows(findings: Findings) -> dict[str, Any]:
+    """The accuracy at each template of questions, beside their number and the chance level."""
+    models = tuple(dict.fromkeys(one.model for one in findings.templates))
+    by_template: dict[str, dict[str, Any]] = {}
+    for one in findings.templates:
+        by_template.setdefault(one.template, {})[one.model] = one
+    grid = [[row.get(model) for model in models] for row in by_template.values()]
+    written = aligned([[cell and cell.accuracy for cell in row] for row in grid])
+    rows = [
+        {
+            "template": template,
+            "questions": next(filter(None, row)).questions,
+            "chance": f"{next(filter(None, row)).chance:.2f}",
+            "cells": [
+                cell and text and (sortable(cell.accuracy.mean), text)
+                for cell, text in zip(row, texts, strict=True)
+            ],
+        }
+        for template, row, texts in zip(by_template, grid, written, strict=True)
+    ]
+    return {"models": models, "rows": rows}
+
+
 def curve_tables(findings: Findings, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every curve: its picture, and some of its points as a table of arms by rounds or steps."""
     found = []

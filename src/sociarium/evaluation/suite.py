@@ -83,6 +83,12 @@ class ArmTerms(_Part):
     reveal: bool = False  # hidden numbers of the world are told to everybody
     split: Split = "train"  # where they are drawn from
     carry: bool = False  # pure players remember earlier trials, as others always do
+    probes: Annotated[int, Field(ge=0, le=1000)] = 0  # questions about percepts instead of play
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, handler: Any) -> dict[str, Any]:
+        """Without what is newer than suites that are known by their digest, where it is unused."""
+        return {k: x for k, x in handler(self).items() if k != "probes" or x}
 
     def every_seed(self, seeds: int | None = None) -> range:
         """The seeds of an arm, so many if it is told."""

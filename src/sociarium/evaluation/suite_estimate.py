@@ -3,12 +3,17 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sociarium.arena.call_estimate import RoleUse, estimate_calls
+from sociarium.arena.call_estimate import CountingModel, RoleUse, estimate_calls, role_use
 from sociarium.arena.ends import calls_code
+from sociarium.arena.match import run_apart
+from sociarium.core.environment import Environment
+from sociarium.evaluation.comprehension import Examination, draw_questions
 from sociarium.evaluation.series_units import match_terms
 from sociarium.evaluation.suite_run import SuiteRun, SuiteUnit
 from sociarium.language.models.config import Models
+from sociarium.language.models.runtime import ModelRuntime, use_runtime
 from sociarium.players.protocol import Absent
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
@@ -62,6 +67,8 @@ def _more(
     """Scales a sample of one episode by the seats of models in all of them."""
     first, told = units[0], units[0].arm.terms
     env = run.world(first.arm)
+    if told.probes:
+        return _more_questions(env, total, units, models)
     terms = match_terms(told)
     # No agent is asked and no function is called: agents stay where they are.
     agents = [seat for seat, chair in enumerate(first.chairs) if chair.outside]
@@ -88,5 +95,36 @@ def _more(
         None if total.money is None or found.money is None else total.money + times * found.money,
         total.seconds + times * took,
         total.calls + times * found.calls,
+        roles,
+    )
+
+
+def _more_questions(
+    env: Environment[Any, Any], total: SuiteEstimate, units: Sequence[SuiteUnit], models: Models
+) -> SuiteEstimate:
+    """Scales a few questions of one unit by the questions of all of them."""
+    first, counting = units[0], {alias: CountingModel() for alias in models.models}
+    began = time.perf_counter()
+    drawn = first.arm, first.chairs, first.focal, first.seed
+    asked = Examination(env, *drawn, draw_questions(env, *drawn))
+    sample = min(SAMPLE, len(asked.questions))
+    with use_runtime(ModelRuntime(models, given=counting)):
+        run_apart(lambda: asked.ask(sample))
+    scale = len(units) * len(asked.questions) / sample
+    roles, money = dict(total.roles), total.money
+    for alias, one in counting.items():
+        for role, counts in one.counts.items():
+            used = role_use(counts, models, alias).times(scale)
+            roles[role] = roles.get(role, RoleUse()).plus(used)
+            money = None if money is None or used.money is None else money + used.money
+    return SuiteEstimate(
+        total.episodes,
+        total.asked,
+        total.decisions + len(units) * len(asked.questions),
+        total.input_tokens + scale * asked.used["input_tokens"],
+        total.output_tokens + scale * asked.used["output_tokens"],
+        money,
+        total.seconds + len(units) * (time.perf_counter() - began),
+        total.calls + scale * asked.used["calls"],
         roles,
     )

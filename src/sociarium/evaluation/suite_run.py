@@ -34,6 +34,13 @@ from sociarium.core.compiling import free_programs
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
 from sociarium.core.manifest import MANIFEST, begun, read_manifest
+from sociarium.evaluation.comprehension import (
+    Examination,
+    check_answers,
+    draw_questions,
+    examine,
+    probe_values,
+)
 from sociarium.evaluation.decision_measures import (
     TOKENS_FOR,
     WORDS,
@@ -55,7 +62,8 @@ from sociarium.evaluation.series_units import (
 )
 from sociarium.evaluation.suite import MOST_SEEDS, Metric, Side, Suite, SuiteArm
 from sociarium.evaluation.values import Value, defined
-from sociarium.players.minds.templates import goals, personalities
+from sociarium.players.minds.llm_player import PROBE
+from sociarium.players.minds.templates import goals, part_template, personalities
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent, watched
 
@@ -85,9 +93,9 @@ class SuiteUnit:
 
     @property
     def outside(self) -> bool:
-        """Whether it is a match: somebody decides outside compiled code, or it may end early."""
+        """Whether it has a folder: some player is outside compiled code, or it may end early."""
         terms = self.arm.terms
-        early = bool(terms.ends) or terms.clock != "lockstep"
+        early = bool(terms.ends) or terms.clock != "lockstep" or bool(terms.probes)
         return early or any(chair.outside for chair in self.chairs)
 
     @property
@@ -173,6 +181,11 @@ def _units(suite: Suite, arm: SuiteArm, lineup: tuple[str, ...], seed: int) -> I
         "seed": seed,
     }
     played |= prompt_content(chairs)
+    if arm.terms.probes:
+        for model, chair in zip(who, chairs, strict=True):
+            if model:
+                check_answers(chair)
+        played["probe"] = part_template(PROBE).hash
     episode = _hashed(played)
     measured: list[Any] = [(one.id, one.measure, one.of, one.trial) for one in suite.metric]
     measured += [one.model_dump() for one in suite.curve if one.applies(arm.id)]
@@ -212,6 +225,7 @@ class SuiteRun:
         self.seeds = seeds
         self.most_steps: dict[str, int] = {}  # by arm, of episodes that are played again
         self._worlds: dict[tuple[str, int], Environment[Any, Any]] = {}
+        self._questions: dict[tuple[str, int], Any] = {}  # of the arms of one table, by seed
         self._lock = disk.FolderLock(out)
 
     def world(self, arm: SuiteArm) -> Environment[Any, Any]:
@@ -323,6 +337,9 @@ class SuiteRun:
     ) -> Iterator[list[UnitResult]]:
         """Plays the episodes of a table, many at once; `at_once` says how many, if it is known."""
         free_programs()
+        if table[0].arm.terms.probes:
+            yield from self._examined(table, at_once)
+            return
         groups, outside = by_episode(table), table[0].outside
         env = self.world(table[0].arm)
         series = is_series(table[0].arm.terms, env)
@@ -372,6 +389,36 @@ class SuiteRun:
             failed,
             self._curves(env, unit, trials[-1], decided[-1]),
         )
+
+    def _examined(
+        self, table: Sequence[SuiteUnit], at_once: int | None
+    ) -> Iterator[list[UnitResult]]:
+        """Asks the questions of a table of units with probes."""
+        env, most = self.world(table[0].arm), at_once or answered_at_once(table)
+        self._questions.clear()
+        for first in range(0, len(table), min(AT_ONCE[True], most)):
+            some = table[first : first + min(AT_ONCE[True], most)]
+            asked = [self.examination(env, unit) for unit in some]
+            examine(asked)
+            decided = [one.decisions() for one in asked]
+            yield [
+                UnitResult(
+                    unit.key,
+                    *unit.place,
+                    steps=0,
+                    values=probe_values(self.suite.metric, unit.focal, found),
+                    decisions=len(found.rows),
+                    failures=sum(bool(row["failure"]) for row in found.rows),
+                )
+                for unit, found in zip(some, decided, strict=True)
+            ]
+
+    def examination(self, env: Environment[Any, Any], unit: SuiteUnit) -> Examination:
+        """The questions of a unit, which all contestants share, and the answers in its folder."""
+        drawn, at = (unit.arm, unit.chairs, unit.focal, unit.seed), (unit.arm.id, unit.seed)
+        if at not in self._questions:
+            self._questions[at] = draw_questions(env, *drawn)
+        return Examination(env, *drawn, self._questions[at], self.out / PLAYED / unit.episode)
 
     def decisions(self, env: Environment[Any, Any], unit: SuiteUnit) -> list[HostDecisions]:
         """What the host players of a unit decided, trial by trial; nothing where there are none."""

@@ -201,7 +201,8 @@ ENGLISH: dict[str, Forms] = {
     "menu.all": "all",
     # Comprehension probes.
     "probe.ask": "Going by the text above and by nothing else:",
-    "probe.answer": "Answer with the number of one option.",
+    "probe.choice": "choice, the letter of one option",
+    "probe.refused": "{given} is none of the options; the options are {letters}",
     "probe.unknown": "it cannot be known",
     "probe.yes": "yes",
     "probe.no": "no",
@@ -214,7 +215,7 @@ ENGLISH: dict[str, Forms] = {
     "probe.thing_distance": (
         "How many cells away is the nearest {what} in view (rows and columns added up)?"
     ),
-    "probe.units": "How many units of {what} lie on the nearest cell with any?",
+    "probe.units": "How many units of {what} are on the nearest cell with any?",
     "probe.standing_on": "What do you stand on?",
     "probe.blocked": "Is there something solid on the cell next to you: {side}?",
     "probe.cell_ground": "What is on the ground {where}?",
@@ -227,19 +228,19 @@ ENGLISH: dict[str, Forms] = {
     "probe.own_cell": "Where are you on the map?",
     "probe.own_heading": "Which way do you face on the map?",
     "probe.own_number": "For {who}, what is the private number {number}?",
-    "probe.shared_number": "What is {number}, which everybody sees?",
+    "probe.shared_number": "What is {number}, which all players observe?",
     "probe.score": "How many points are counted for {who} so far?",
     "probe.step": "Which step is it?",
     "probe.hidden_number": "What is the hidden number {name} in this world?",
-    "probe.known_recipe": "Which of these have you been told?",
+    "probe.known_recipe": "Which of these recipes do you know?",
     "probe.what_at": "At {place}, how much is this: {what}?",
-    "probe.own_standing": "In your society, what is told about yourself: {name}?",
-    "probe.tie_of": "In your society, what is told about {who}: {tie}?",
+    "probe.own_standing": "In your society, what is your {name}?",
+    "probe.tie_of": "In your society, what is this property of {who}: {tie}?",
     "probe.same_tie": "In your society, do you and {who} have the same {tie}?",
     "probe.how_many_tied": (
         "In your society, for how many players, you included, is this so: {tie} {value}?"
     ),
-    "probe.who_tied": "In your society, for which of these is this so: {tie} {value}?",
+    "probe.who_tied": "In your society, of which of these players is this true: {tie} {value}?",
     "probe.shows_window": "Does {name} show you what it sees?",
     "probe.possible": "Is this action possible now: {action}?",
     "probe.which_possible": "Which of these actions is possible now?",
@@ -252,8 +253,6 @@ ENGLISH: dict[str, Forms] = {
     "probe.chosen": "What has {name} chosen in this step?",
     "probe.explored": "How much of the map have you seen?",
     "probe.last_seen": "Where did you last see {name}?",
-    "probe.card_head": "by | name | asked | right | 95% interval | chance",
-    "probe.card_row": "{by} | {name} | {asked} | {share} | {low} to {high} | {chance}",
     # Playing at the terminal.
     "play.title": "{title}: you are {name}",
     "play.step": "step {step}",

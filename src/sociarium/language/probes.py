@@ -1,16 +1,14 @@
-"""Comprehension probes: multiple-choice questions about percepts, for models and for people.
+"""Comprehension probes: multiple-choice questions about percepts.
 
-Truth is computed from the percept. Probes come in blocks with the same options, in which each
-option is right once: whoever knows the options, the template and the world, but not what is seen,
-does no better than chance.
+The correct answer is computed from the percept. Probes come in blocks with the same options, in
+which each option is correct once: an answerer that knows the options, the template and the world,
+but not the observation, is no better than chance.
 """
 
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
@@ -27,7 +25,7 @@ MOST_OPTIONS = 4
 TRIES = 24  # to find questions that fit together
 SMALLER = 3  # times that fewer options are tried
 BUILT_IN = "built in"  # the charter of a world whose name does not tell it
-DEVIATIONS = 1.96  # of a normal distribution, for an interval of 95%
+LETTERS = "ABCDEFGH"  # of the options, which can be numbers themselves
 
 
 @dataclass(frozen=True)
@@ -62,16 +60,16 @@ class Probe:
 
     @property
     def chance(self) -> float:
-        """How often a guess is right."""
+        """The probability that a uniform guess is correct."""
         return 1 / len(self.options)
 
     def lines(self, phrases: Phrases = IN_ENGLISH) -> list[str]:
-        """The question and its numbered options, from 1, as a model or a person reads them."""
-        numbered = [
-            phrases("menu.line", number=number, text=option)
-            for number, option in enumerate(self.options, 1)
+        """The question and its options after their letters, as they stand in a prompt."""
+        options = [
+            phrases("menu.line", number=letter, text=option)
+            for letter, option in zip(LETTERS, self.options, strict=False)
         ]
-        return [phrases("probe.ask"), self.text, *numbered, phrases("probe.answer")]
+        return [phrases("probe.ask"), self.text, *options]
 
 
 class _Candidate(NamedTuple):
@@ -184,7 +182,8 @@ def draw_probes(
 ) -> list[Probe]:
     """Up to `count` probes about these percepts, as many of each template as there can be.
 
-    Each percept comes with the writer of its environment. The same seed draws the same probes.
+    Each percept comes with the writer of its environment. Templates take turns in a random order,
+    so that a small `count` favours none. The same seed draws the same probes.
     """
     rng = random.Random(seed)
     pools: dict[str, dict[str, dict[str, _Pool]]] = {}  # by template, world and sort
@@ -197,7 +196,7 @@ def draw_probes(
             pool.add(_Candidate(number, query, right))
     found: list[Probe] = []
     while pools and len(found) < count:
-        for template in sorted(pools):
+        for template in rng.sample(sorted(pools), len(pools)):
             block = _draw(rng, pools[template])
             found += (_probe(*sources[one[0].percept], *one) for one in block)
             if not pools[template]:
@@ -239,121 +238,4 @@ def _probe(
         options=tuple(options),
         answer=answer,
         visible=options[answer] != writer.unknown,
-    )
-
-
-# How well somebody answers.
-
-Answerer = Callable[[str, Probe], int]  # from a text and a question about it to an option
-Grouping = Literal["template", "world", "charter", "style", "visible", "all"]
-GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """One answer: to which probe, about a text in which style, and whether it was right."""
-
-    probe: Probe
-    style: str
-    right: bool
-
-    def group(self, by: Grouping) -> str:
-        """What it counts for."""
-        return {
-            "template": self.probe.template,
-            "world": self.probe.world,
-            "charter": self.probe.charter,
-            "style": self.style,
-            "visible": "visible" if self.probe.visible else "unknown",
-            "all": "all",
-        }[by]
-
-
-@dataclass(frozen=True)
-class CardLine:
-    """How many probes of a group were answered rightly, and how many a guess would get right."""
-
-    by: Grouping
-    name: str
-    asked: int
-    right: int
-    chance: float
-
-    @property
-    def share(self) -> float:
-        """The share of right answers."""
-        return self.right / self.asked
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the true share is likely to be (95%, Wilson's score interval)."""
-        spread = DEVIATIONS**2 / self.asked
-        middle = (self.share + spread / 2) / (1 + spread)
-        half = sqrt(self.share * (1 - self.share) * spread + spread**2 / 4) / (1 + spread)
-        return max(0.0, middle - half), min(1.0, middle + half)
-
-
-@dataclass(frozen=True)
-class CapabilityCard:
-    """What somebody understands of percepts in words, by template, world, charter and style."""
-
-    results: tuple[ProbeResult, ...]
-
-    def __add__(self, other: "CapabilityCard") -> "CapabilityCard":
-        return CapabilityCard(self.results + other.results)
-
-    def lines(self, by: Grouping) -> list[CardLine]:
-        """A line for each group, by name."""
-        asked, right, chance = Counter[str](), Counter[str](), defaultdict[str, float](float)
-        for result in self.results:
-            name = result.group(by)
-            asked[name] += 1
-            right[name] += result.right
-            chance[name] += result.probe.chance
-        return [
-            CardLine(by, name, count, right[name], chance[name] / count)
-            for name, count in sorted(asked.items())
-        ]
-
-    def as_rows(self) -> list[dict[str, str | int | float]]:
-        """Every line of every grouping, as plain values for a table."""
-        return [
-            {
-                "by": line.by,
-                "name": line.name,
-                "asked": line.asked,
-                "right": line.right,
-                "share": line.share,
-                "low": line.interval[0],
-                "high": line.interval[1],
-                "chance": line.chance,
-            }
-            for by in GROUPINGS
-            for line in self.lines(by)
-        ]
-
-    def text(self, phrases: Phrases = IN_ENGLISH) -> str:
-        """The rows as text."""
-        lines = [phrases("probe.card_head")]
-        for line in (line for by in GROUPINGS for line in self.lines(by)):
-            shares = (line.share, *line.interval, line.chance)
-            told: dict[str, object] = {"by": line.by, "name": line.name, "asked": line.asked}
-            names = ("share", "low", "high", "chance")
-            told |= {name: f"{share:.2f}" for name, share in zip(names, shares, strict=True)}
-            lines.append(phrases("probe.card_row", None, **told))
-        return "\n".join(lines)
-
-
-def examine(
-    answerer: Answerer, probes: Iterable[Probe], texts: Sequence[str], style: str
-) -> CapabilityCard:
-    """How somebody answers probes about percepts who is given a text of each, in one style.
-
-    The answer is the number of an option, from 0; any other number is wrong.
-    """
-    return CapabilityCard(
-        tuple(
-            ProbeResult(probe, style, answerer(texts[probe.percept], probe) == probe.answer)
-            for probe in probes
-        )
     )

@@ -20,6 +20,7 @@ import numpy as np
 
 from sociarium.core import random
 from sociarium.core.actions import STAY
+from sociarium.core.decision import Reply
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.percept import Percept
@@ -27,9 +28,11 @@ from sociarium.core.percept_view import ViewReader
 from sociarium.core.text import Json
 from sociarium.language.models.requests import Completion, Request, Usage
 from sociarium.language.models.runtime import FAKE
+from sociarium.language.probes import Probe
 from sociarium.language.tokens import count_tokens
 from sociarium.players import roster
 from sociarium.players.minds.crew_parts import DispatchPart
+from sociarium.players.minds.fake_reader import FakeReader
 from sociarium.players.minds.llm_player import LlmPlayer
 from sociarium.players.minds.schedule_parts import SchedulePart
 from sociarium.players.minds.templates import NO_FILES, find_goal
@@ -280,6 +283,7 @@ class FakePlayer(LlmPlayer):
         self._scheduler = self._best_scheduler()
         self._begins = self._scheduler.snapshot() if self._scheduler else None
         self._fake: FakeModel | FakeCrew | FakeLeader | None = None
+        self._reader: FakeReader | None = None  # that answers comprehension probes
         self._script: Any = None  # what the script remembers
         self._episode: Any = None  # the number of the one that it is of
 
@@ -311,6 +315,15 @@ class FakePlayer(LlmPlayer):
         if self.menu == "vocabulary":
             return FakePlanner(self.env, self._level, self.plays, self._seat, identity)
         return FakeModel(self.env, self.plays, self._seat, identity)
+
+    async def answer(
+        self, percept: Percept, probe: Probe, number: int, deadline: float
+    ) -> tuple[int | None, Reply]:
+        """As a model answers; it reads the percept, or at level `random` guesses."""
+        assert self._open is not None
+        self._reader = self._reader or FakeReader(self.env, guesses=self._level == "random")
+        self._open.give(FAKE, self._seat, self._reader)
+        return await super().answer(percept, probe, number, deadline)
 
     def snapshot(self) -> Json:
         """Which decision is next, and what the script remembers of which episode."""

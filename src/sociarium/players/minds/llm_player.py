@@ -6,7 +6,7 @@ Its mind says how: at once, after a thought, or by parts that remember, react, p
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,9 +17,10 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.core.percept import Percept, SkillOffer
 from sociarium.core.text import Json
-from sociarium.language.attention import attention
+from sociarium.language.attention import attention as read_attention
 from sociarium.language.menus import MENU_KINDS, MenuKind, Vocabulary
 from sociarium.language.models.budget import CapReached
+from sociarium.language.models.probe_form import ProbeForm
 from sociarium.language.models.repair import NoAnswer
 from sociarium.language.models.requests import EMBED, CallError
 from sociarium.language.models.runtime import (
@@ -30,6 +31,7 @@ from sociarium.language.models.runtime import (
     RunCalls,
     current_runtime,
 )
+from sociarium.language.probes import Probe
 from sociarium.language.prompts import PromptWriter
 from sociarium.language.renderings import STYLES, Style
 from sociarium.language.tokens import TokenCounter, count_tokens, exact_counter
@@ -45,8 +47,8 @@ from sociarium.players.minds.memory_stream import (
 )
 from sociarium.players.minds.mind import make_mind
 from sociarium.players.minds.mind_files import SUFFIX, read_mind
-from sociarium.players.minds.templates import find_personality
-from sociarium.players.minds.thinking import ACT, Asker, Thinking
+from sociarium.players.minds.templates import find_personality, part_template
+from sociarium.players.minds.thinking import ACT, Asker, PartQuestion, Thinking, as_object
 from sociarium.players.planning.offers import every_skill
 from sociarium.players.planning.vocabulary import plan_vocabulary
 from sociarium.players.protocol import HostPlayer, HostSeating, late_message
@@ -55,7 +57,11 @@ T = TypeVar("T")
 MOST_COUNTED = 256  # texts whose tokens are remembered
 WORDLLAMA = "wordllama"
 MIND = "mind.json"  # in the folder of a player whose mind is a file
-_OPTIONS = ("mind", "without", "goal", "personality", "about", "style", "menu", "skills", ACT)
+_OPTIONS = (
+    *("mind", "without", "goal", "personality", "about", "style", "attention", "menu", "skills"),
+    ACT,
+)
+PROBE = "probe"  # the prompt of comprehension probes, and where traces have their answers
 
 
 class LlmPlayer:
@@ -78,6 +84,7 @@ class LlmPlayer:
         personality: str = "",
         about: str = "",
         style: str = "sentences",
+        attention: str = "",
         menu: str = "",
         skills: bool = True,
         roles: Mapping[str, str] | None = None,
@@ -94,8 +101,8 @@ class LlmPlayer:
         self.aliases = self._aliases(alias, dict(roles or {}))
         self._style: Style = _among(STYLES, "style", style)
         self.menu: MenuKind = _among(MENU_KINDS, "menu", menu or self.mind.table.menu)
-        attended = self.mind.table.attention
-        self._attention = attention(attended) if attended else None
+        attended = attention or self.mind.table.attention
+        self._attention = read_attention(attended) if attended else None
         self.decision = 0  # the number of the next one
         self._kept: dict[str, Any] = {}  # by the mind
         self._memory: MemoryStream | None = None
@@ -108,6 +115,7 @@ class LlmPlayer:
         self._unreported: Counter[str] = Counter()  # of decisions that came too late
         self._thinking: Thinking | None = None  # the decision that is being made
         self._rows_before = 0  # of the memory, when that began
+        self._asked_by = self.name, self.mind.hash  # the prompts of that decision, for traces
 
     def _aliases(self, alias: str, roles: dict[str, str]) -> dict[str, str]:
         """Which model each role of the mind has."""
@@ -303,11 +311,48 @@ class LlmPlayer:
 
     async def decide(self, percepts: Sequence[Percept], deadline: float) -> Reply:
         """What the model chooses; where it gives no answer, why."""
-        thinking = self._begin(tuple(percepts), deadline)
+        self._asked_by = self.name, self.mind.hash
+        return await self._reply_of(self.mind.think, tuple(percepts), deadline)
+
+    async def answer(
+        self, percept: Percept, probe: Probe, number: int, deadline: float
+    ) -> tuple[int | None, Reply]:
+        """The option that the model chooses for a comprehension probe, if any, and its reply.
+
+        Args:
+            percept: What the probe is about. The model reads it as in a match, without its mind.
+            probe: The question and its options.
+            number: Of the question, by which its calls are recorded.
+            deadline: Seconds until the answer must be there.
+
+        """
+        chosen: list[int] = []
+        template = part_template(PROBE)
+
+        async def think(thinking: Thinking) -> None:
+            form = ProbeForm(probe.options)
+            question = PartQuestion(ACT, template, {"lines": probe.lines()}, form=form)
+            read = lambda form: lambda answer: form.read(as_object(answer))  # noqa: E731
+            answered = await thinking.choose(question, read)
+            chosen.append(answered.value)
+            thinking.rung = answered.rung
+
+        self.decision, self._asked_by = number, (template.name, template.hash)
+        reply = await self._reply_of(think, (percept,), deadline)
+        return (chosen[0] if chosen else None), reply
+
+    async def _reply_of(
+        self,
+        think: Callable[[Thinking], Awaitable[None]],
+        percepts: tuple[Percept, ...],
+        deadline: float,
+    ) -> Reply:
+        """What comes of thinking, whatever fails in it."""
+        thinking = self._begin(percepts, deadline)
         calls, why, failure = thinking.calls, "", ""
         try:
             calls.obey()
-            await self.mind.think(thinking)
+            await think(thinking)
         except PauseNeeded as pause:
             return self._pause(calls, str(pause))
         except CapReached as cap:
@@ -341,7 +386,7 @@ class LlmPlayer:
         """The decision with what it took and what explains it."""
         assert self._open is not None
         calls, decisions, rung = thinking.calls, thinking.decisions, thinking.rung
-        told = {"template": self.name, "rung": rung, "calls": calls.usage["calls"]}
+        told = {"template": self._asked_by[0], "rung": rung, "calls": calls.usage["calls"]}
         told |= {"model": self._open.cheaper, "degraded": True} if calls.degraded else {}
         told |= {"thought": thinking.thought} if thinking.thought else {}
         told |= {"parts": thinking.parts} if thinking.parts else {}
@@ -368,8 +413,8 @@ class LlmPlayer:
             seat: one.model_dump(mode="json", exclude_none=True) for seat, one in decisions.items()
         }
         told = every if self.mind.crew else next(iter(every.values()), None)
-        attributes = {"sociarium.template": self.name, "sociarium.rung": rung}
-        attributes |= {"sociarium.template.hash": self.mind.hash}
+        attributes = {"sociarium.template": self._asked_by[0], "sociarium.rung": rung}
+        attributes |= {"sociarium.template.hash": self._asked_by[1]}
         attributes |= {f"sociarium.{name}": value for name, value in more.items() if value}
         calls.trace({**attributes, "sociarium.choice": told})
 

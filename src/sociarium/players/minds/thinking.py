@@ -20,6 +20,7 @@ from sociarium.language.models.output import (
     FieldsForm,
     OutputForm,
 )
+from sociarium.language.models.probe_form import ProbeForm
 from sociarium.language.models.repair import Answered, NoAnswer, ask_until_valid
 from sociarium.language.models.requests import MESSAGE_TOKENS, CallAddress, ChatMessage, Request
 from sociarium.language.models.runtime import DecisionCalls, RunCalls
@@ -41,7 +42,7 @@ GIVEN: tuple[Key[Any], ...] = (
     Key("step", int, 0),
     Key("status", str, ""),
 )
-AnyForm = OutputForm | FieldsForm | CrewForm
+AnyForm = OutputForm | FieldsForm | CrewForm | ProbeForm
 MOST_TRACED = 4000  # characters of what a part wrote
 
 
@@ -55,6 +56,7 @@ class PartQuestion:
     fields: tuple[AnswerField, ...] = ()
     sees: bool = True  # whether it is told what is perceived
     chooses: bool = False  # from the menu
+    form: ProbeForm | None = None  # of an answer about the menu that chooses nothing from it
     temperature: float | None = None  # that of the model, unless it is given
 
 
@@ -105,8 +107,10 @@ class Asker:
         config, _ = self.run.model(alias, self._seat)
         address = CallAddress(self._seat, number, question.role)
         prompt, percept = self.prompt(percepts, number), percepts[0]
-        form: AnyForm = FieldsForm(question.fields)
-        if question.chooses and isinstance(prompt, CrewPrompt):
+        form: AnyForm = question.form or FieldsForm(question.fields)
+        if question.form is not None:
+            pass
+        elif question.chooses and isinstance(prompt, CrewPrompt):
             form = CrewForm(tuple(percepts), prompt.menus, question.fields)
         elif question.chooses and isinstance(prompt, Prompt):
             spoken_to = bool(percept.messages) and "say" in prompt.menu.writes
@@ -160,7 +164,7 @@ class Asker:
 def _told(section: Section, question: PartQuestion) -> bool:
     """Whether a section stands in the prompt of a part."""
     if section.name == NEVER_TOLD:
-        return question.chooses
+        return question.chooses or question.form is not None
     return question.sees or section.stability <= Stability.SOCIETY
 
 
