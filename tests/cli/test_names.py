@@ -77,7 +77,7 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(catalogue, "_check_numbers", world_noted)
     for world in {entry.load() for entry in catalogue.worlds()} | {Society, Meadow}:
         monkeypatch.setattr(world, "params", begin)
-    monkeypatch.setattr("sociarium.evaluation.experiments.play.shuffled", begin)
+    monkeypatch.setattr("sociarium.evaluation.experiments.execution.shuffled", begin)
     monkeypatch.setattr("sociarium.envs.frontier.frontier.Frontier._bounds", begin)
     return worlds, charters
 

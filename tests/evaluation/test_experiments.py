@@ -27,7 +27,7 @@ from sociarium.evaluation.experiments import (
     play,
 )
 from sociarium.evaluation.experiments.cells import CELLS, CellStore
-from sociarium.evaluation.experiments.play import programs
+from sociarium.evaluation.experiments.execution import programs
 from sociarium.networks import stored
 from sociarium.networks.actor_critic import NetworkConfig, actor_critic
 from sociarium.players import roster
@@ -214,13 +214,11 @@ def test_a_world_file_is_known_by_its_content(tmp_path, monkeypatch):
 KILLED = """
 import sys
 from pathlib import Path
-from sociarium.evaluation.experiments import play as module
-from sociarium.evaluation.experiments import play
-import sociarium.evaluation.experiments.play as playing
+from sociarium.evaluation.experiments import execution
 from sociarium.views.progress import silent
 from tests.evaluation.test_experiments import coins_design
-playing.AT_ONCE = 2
-play(coins_design(), Path(sys.argv[1]), on_progress=silent)
+execution.AT_ONCE = 2
+execution.play(coins_design(), Path(sys.argv[1]), on_progress=silent)
 """
 
 

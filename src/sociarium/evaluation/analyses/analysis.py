@@ -12,7 +12,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation import figures
 from sociarium.evaluation.experiments.design import Condition, Design, LineUp, World
-from sociarium.evaluation.experiments.play import play
+from sociarium.evaluation.experiments.execution import play
 from sociarium.evaluation.experiments.table import PayoffTable
 from sociarium.metrics.bootstrap import Estimate
 from sociarium.views.progress import OnProgress

@@ -18,7 +18,7 @@ from sociarium.core import random
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.experiments.design import Condition, Design, LineUp
-from sociarium.evaluation.experiments.play import play
+from sociarium.evaluation.experiments.execution import play
 from sociarium.learning import preferences, presets
 from sociarium.learning.learner_batch import LearnerBatch
 from sociarium.learning.partners import Partners

@@ -10,7 +10,7 @@ from sociarium import catalogue
 from sociarium.core.environment import Environment
 from sociarium.core.facets import Cooperation, find_facet
 from sociarium.evaluation.experiments.design import Condition, Design, LineUp
-from sociarium.evaluation.experiments.play import play
+from sociarium.evaluation.experiments.execution import play
 from sociarium.metrics.bootstrap import Estimate, over_seeds
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent

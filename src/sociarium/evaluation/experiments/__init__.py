@@ -7,5 +7,5 @@ from sociarium.evaluation.experiments.design import grid as grid
 from sociarium.evaluation.experiments.design import groups as groups
 from sociarium.evaluation.experiments.design import mixtures as mixtures
 from sociarium.evaluation.experiments.design import pairings as pairings
-from sociarium.evaluation.experiments.play import play as play
+from sociarium.evaluation.experiments.execution import play as play
 from sociarium.evaluation.experiments.table import PayoffTable as PayoffTable
