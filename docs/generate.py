@@ -92,7 +92,6 @@ MEASURED = (
 )
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
-TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
 CELLS_OF_A_PLAYER = 50  # in the frontier
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
 FILMED = {  # on their pages: what the film is called, and who plays in it
@@ -674,7 +673,6 @@ def filled(text: str) -> str:
         "kindness": kindness,
         "stages": stages,
         "arms": contract_arms,
-        "rewiring": rewired,
         "welfare": welfare,
         "self-interest": self_interest,
         "tokens": tokens_of_styles,
@@ -1397,17 +1395,6 @@ def tokens_of_styles() -> list[str]:
     for world, tokens in rows.items():
         told = " | ".join(f"{tokens[column]:,}" for column in columns)
         lines.append(f"| {world} | {told} |")
-    return lines
-
-
-def rewired() -> list[str]:
-    """Cooperation by the rate of rewiring, at one temptation of the phase diagrams."""
-    phases = json.loads((DOCS / "pictures" / "rewiring.json").read_text())
-    rates = [f"{rate:.3g}" for rate in phases[0]["rewirings"]]
-    lines = [f"| players, rewiring a step | {' | '.join(rates)} |", f"|---{'|---' * len(rates)}|"]
-    for phase in phases:
-        shares = phase["cooperation"][phase["temptations"].index(TEMPTATION)]
-        lines.append(f"| {phase['players']:,} | {' | '.join(f'{x:.2f}' for x in shares)} |")
     return lines
 
 

@@ -61,7 +61,7 @@ TAKING_A_WORLD = {
     "replicator": functools.partial(Replicator, seats="idle random"),
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
-TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
+TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce"}
 TAKING_NONE |= {"calls", "serve-local", "evaluate", "pack", "verify", "compare", "launch"}
 UNDER_THEIR_OWN_CHARTERS = ("institution-study", "contract-study", "deterrence")
 

@@ -44,7 +44,6 @@ GROUPS = {
         "laws": Command("Laws", "a map of a thousand laws (mechanism design)"),
         "deterrence": Command("DeterrenceCommand", "the fine at which cooperation is best"),
         "replicator": Command("Replicator", "which kinds of player spread (evolution)"),
-        "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
         "dilemma": Command("Dilemma", "do learners fail in it, and why: best responses"),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
     },
