@@ -26,8 +26,7 @@ LONGEST_PROMPT = 1 << 21  # characters of one call
 LONGEST_WORD, LONGEST_LINE = 200, 4000  # characters of a name, and of a reason
 MOST_COUNT = 10**15
 UNANSWERED = ("fallback", "late", "paused")  # rungs without an answer that counted
-_HEX = {size: re.compile(f"[0-9a-f]{{{size}}}") for size in (16, 32, 64)}
-_NO_ID = {size: "0" * size for size in _HEX}
+_HEX = {size: re.compile(f"[0-9a-f]{{{size}}}") for size in (16, 64)}
 
 Row = TypeVar("Row")
 Told = Mapping[str, Any]  # attributes of a row
@@ -57,7 +56,6 @@ class TracedCall:
     `answer` is the hash of a text, or empty where the call failed: with `failure`, for `why`.
     """
 
-    span_id: str
     model: str
     alias: str
     role: str
@@ -73,7 +71,6 @@ class TracedCall:
     cached_tokens: int = 0
     cost: float = 0.0
     times: CallTimes | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,6 @@ class TracedDecision:
     `landed` is the step from which it counted, where that is known.
     """
 
-    span_id: str
     seat: int
     number: int
     step: int
@@ -97,7 +93,6 @@ class TracedDecision:
     why: str
     landed: int | None
     calls: tuple[TracedCall, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def answered(self) -> TracedCall | None:
@@ -113,8 +108,6 @@ class RunTrace:
     `damaged` says how many rows of each file were left out, because they could not be read.
     """
 
-    trace_id: str
-    conventions: str
     decisions: tuple[TracedDecision, ...]
     texts: Mapping[str, str] = field(repr=False)
     damaged: Mapping[str, int]
@@ -151,21 +144,19 @@ class _Reading:
     def trace(self) -> RunTrace:
         if not (self.folder / TRACE).is_file():
             raise CannotRead(self._no_trace())
-        head, rows, calls = self._spans()
+        rows, calls = self._spans()
         if not rows:
             raise CannotRead(f"{self.folder / TRACE} has no decision of a language model.")
         times = {row[0]: row[1] for row in self._rows(TIMES, _times_of)}
         landed = self._landed()
         found = []
         for span_id, told in rows.items():
-            made = [_call(one, about, times.get(one)) for one, about in calls[span_id].items()]
-            found.append(_decision(span_id, told, tuple(made), landed))
+            made = [_call(about, times.get(one)) for one, about in calls[span_id].items()]
+            found.append(_decision(told, tuple(made), landed))
         found.sort(key=lambda one: (one.step, one.seat, one.number))
         wanted = {part for one in found for call in one.calls for part in _hashes(call)}
         texts = dict(self._rows(TEXTS, lambda row: _text_of(row, wanted), LONGEST_TEXT_ROW))
-        trace_id = _id(head.get("trace_id"), 32) or _NO_ID[32]
-        conventions = _words(head.get("conventions"), LONGEST_WORD)
-        return RunTrace(trace_id, conventions, tuple(found), texts, dict(self.damaged))
+        return RunTrace(tuple(found), texts, dict(self.damaged))
 
     def _no_trace(self) -> str:
         trials = sorted(one.name for one in self.folder.glob("trial-*") if one.is_dir())
@@ -178,24 +169,23 @@ class _Reading:
             "`sociarium match WORLD --seats llm:ALIAS --out RUN`"
         )
 
-    def _spans(self) -> tuple[Told, dict[str, Told], dict[str, dict[str, Told]]]:
-        """The head, the attributes of decisions by id, and those of their calls by both ids.
+    def _spans(self) -> tuple[dict[str, Told], dict[str, dict[str, Told]]]:
+        """The attributes of decisions by id, and those of their calls by both ids.
 
         A decision that was made again, as after a pause, counts as it was made last.
         """
-        head: Told = {}
         decisions: dict[str, Told] = {}
         calls: dict[str, dict[str, Told]] = {}
         for name, span_id, parent, told in self._rows(TRACE, _span_of):
-            if not name:
-                head = head or told
-            elif name == "decide":
+            if not name:  # the first row, about the file
+                continue
+            if name == "decide":
                 decisions[span_id], calls[span_id] = told, {}
             elif parent in calls:
                 calls[parent][span_id] = told
             else:
                 self.damaged[TRACE] += 1
-        return head, decisions, calls
+        return decisions, calls
 
     def _landed(self) -> dict[int, dict[int, int]]:
         """For each seat, before which steps it was asked and from which its answers counted."""
@@ -279,7 +269,6 @@ def _text_of(row: Any, wanted: set[str]) -> tuple[str, str]:
 
 
 def _decision(
-    span_id: str,
     told: Told,
     calls: tuple[TracedCall, ...],
     landed: Mapping[int, Mapping[int, int]],
@@ -291,7 +280,6 @@ def _decision(
     word = lambda name: _words(told.get(f"sociarium.{name}"), LONGEST_WORD)  # noqa: E731
     line = lambda name: _words(told.get(f"sociarium.{name}"), LONGEST_LINE)  # noqa: E731
     return TracedDecision(
-        span_id=span_id,
         seat=seat,
         number=number,
         step=step,
@@ -304,17 +292,15 @@ def _decision(
         why=line("why"),
         landed=landed.get(seat, {}).get(step),
         calls=calls,
-        attributes=told,
     )
 
 
-def _call(span_id: str, told: Told, times: CallTimes | None) -> TracedCall:
+def _call(told: Told, times: CallTimes | None) -> TracedCall:
     word = lambda name: _words(told.get(name), LONGEST_WORD)  # noqa: E731
     count = lambda name: int(_amount(told.get(name)))  # noqa: E731
     reasons = told.get("gen_ai.response.finish_reasons")
     reason = reasons[0] if isinstance(reasons, list) and reasons else ""
     return TracedCall(
-        span_id=span_id,
         model=word("gen_ai.request.model"),
         alias=word("gen_ai.provider.name"),
         role=word("sociarium.role"),
@@ -330,7 +316,6 @@ def _call(span_id: str, told: Told, times: CallTimes | None) -> TracedCall:
         cached_tokens=count("gen_ai.usage.cached_tokens"),
         cost=_amount(told.get("sociarium.cost")),
         times=times,
-        attributes=told,
     )
 
 

@@ -56,7 +56,7 @@ GROUPS = {
     "Tools": {
         "bench": Command("BenchCommand", "steps per second of worlds"),
         "bench-train": Command("BenchTrain", "steps per second of training"),
-        "export": Command("Export", "calls of language models: chats, Parquet, OpenTelemetry"),
+        "export": Command("Export", "calls of language models: chats, Parquet"),
         "check": Command("Check", "the conformance tests, for your own worlds too"),
         "doctor": Command("Doctor", "versions, devices, whether a world runs; --models"),
         "estimate": Command(
