@@ -28,6 +28,7 @@ import jax
 import numpy as np
 import prose_numbers
 import scipy.stats
+import synthesis_tree
 import tyro
 
 import sociarium
@@ -57,7 +58,7 @@ from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate, over_episodes, over_seeds
 from sociarium.metrics.comparison import paired_difference
-from sociarium.views import film, pixels, tree
+from sociarium.views import film, pixels
 
 DOCS = Path(__file__).parent
 INSTITUTIONS_FOUND = DOCS / "results" / "institutions"
@@ -360,7 +361,7 @@ def overcooked() -> list[str]:
         '`sociarium.make("overcooked").params(manual_start=True, orders=["onion soup"])`: `orders` '
         "names the soups that pay, or says true or false for each of "
         f"{', '.join(ITEMS[SOUP:])}. `cook_time` is 1 or more.",
-        "`sociarium.adapters.lossless.LosslessPlanes` shows learners the 26 planes of "
+        "In a checkout `tests.kitchens.lossless.LosslessPlanes` shows learners the 26 planes of "
         "overcooked_ai. `python -m tests.kitchens.parity` compares every field of the state, "
         "rewards, shaped rewards and planes with overcooked_ai itself "
         "(`requirements-oracle.lock`); CI does so for "
@@ -1549,7 +1550,7 @@ def draw_all() -> None:
             side_by_side[entry.family] = pixels.picture(frame.scene, size=size, **points)
         env = episode.environment
         if env.has(Crafting) and not entry.charter:
-            recipes = tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
+            recipes = synthesis_tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
             recipes.save(pictures / f"{entry.family}_tree.png", optimize=True)
         if entry.family in FILMED:
             name, _, seats = FILMED[entry.family]
