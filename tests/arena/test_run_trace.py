@@ -10,13 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sociarium.arena import run_trace, trace_story
+from sociarium.arena import run_trace, trace_page, trace_story
 from sociarium.arena.run_export import as_chats, as_parquet, table_rows
 from sociarium.arena.run_trace import read_trace
+from sociarium.arena.trace_page import as_data, visible
 from sociarium.arena.trace_story import became, chosen_line, picked_steps, tell_page
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra
-from sociarium.views import trace_page
-from sociarium.views.trace_page import as_data, visible
 from tests.arena.traced import MENU, note, traced_run, tracer_of
 
 HOSTILE = [
@@ -50,7 +49,7 @@ def test_a_run_is_read_with_its_calls_texts_and_times(tmp_path):
     call = first.calls[0]
     assert trace.text(call.answer) == '{"choice": 2}'
     assert (call.input_tokens, call.output_tokens, call.cached_tokens) == (100, 10, 40)
-    assert call.times == run_trace.CallTimes(1000.0, 0.5, 2.0) and call.cost == 0.25
+    assert (call.start, call.queued, call.seconds) == (1000.0, 0.5, 2.0) and call.cost == 0.25
     said = trace.prompt(call)
     assert said[0] == ("system", "You are a player.\n\n## Rules\nCoins pay.")
     assert not trace.damaged
@@ -62,7 +61,7 @@ def test_a_decision_that_was_made_again_counts_as_it_was_made_last(tmp_path):
     note(tracer, 0, ["yes"], start=2000.0)
     (only,) = read_trace(tmp_path / "run").decisions
     assert only.rung == "parsed" and len(only.calls) == 1
-    assert only.calls[0].times.start == 2000.0
+    assert only.calls[0].start == 2000.0
 
 
 def test_damaged_rows_are_left_out_and_counted(tmp_path):

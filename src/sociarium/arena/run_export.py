@@ -88,7 +88,7 @@ def as_chats(trace: RunTrace) -> bytes:
 def table_rows(trace: RunTrace, texts: bool = True) -> Iterator[dict[str, Any]]:
     """A row for each call; messages and the choice are JSON."""
     for decision, call in calls_of(trace):
-        times, prompt = call.times, trace.prompt(call) if texts else None
+        prompt = trace.prompt(call) if texts else None
         messages = [{"role": speaker, "content": text} for speaker, text in prompt or ()]
         choice = decision.choice
         row = {
@@ -100,9 +100,9 @@ def table_rows(trace: RunTrace, texts: bool = True) -> Iterator[dict[str, Any]]:
             "output_tokens": call.output_tokens,
             "cached_tokens": call.cached_tokens,
             "cost": call.cost,
-            "start": None if times is None else times.start,
-            "queued": None if times is None else times.queued,
-            "seconds": None if times is None else times.seconds,
+            "start": call.start,
+            "queued": call.queued,
+            "seconds": call.seconds,
             "choice": None if choice is None else _json(choice).decode().strip(),
             "thought": decision.thought or None,
             "messages": _json(messages).decode().strip() if messages else None,
