@@ -1,4 +1,4 @@
-"""Overcooked here and in JaxMARL, in turns, in one process: `python benchmarks/overcooked.py`.
+"""Overcooked here and in JaxMARL, in turns, in one process: `python -m benchmarks.overcooked`.
 
 Random play of both on one layout, with views built at every step and episodes that begin anew.
 """
@@ -11,10 +11,10 @@ import time
 import jax
 from jaxmarl.environments.overcooked import Overcooked as Theirs
 from jaxmarl.environments.overcooked import overcooked_layouts
+from tests.kitchens.lossless import LosslessPlanes
 
 import sociarium
 from sociarium.adapters.jaxmarl import MultiAgent
-from sociarium.adapters.lossless import LosslessPlanes
 from sociarium.arena.lanes import Lanes
 from sociarium.arena.observers import Codes
 from sociarium.core import random

@@ -28,6 +28,7 @@ import jax
 import numpy as np
 import prose_numbers
 import scipy.stats
+import synthesis_tree
 import tyro
 
 import sociarium
@@ -59,7 +60,7 @@ from sociarium.learning.folder import read_end, read_metrics
 from sociarium.learning.studies import STUDIES, Cell
 from sociarium.metrics.bootstrap import Estimate, over_episodes, over_seeds
 from sociarium.metrics.comparison import paired_difference
-from sociarium.views import film, pixels, tree
+from sociarium.views import film, pixels
 
 DOCS = Path(__file__).parent
 INSTITUTIONS_FOUND = DOCS / "results" / "institutions"
@@ -94,7 +95,6 @@ MEASURED = (
 )
 # Table 12 of the AdaSociety paper: its curriculum in Contract-Easy, 112 million steps in all.
 PAPER_STAGES = {"one group for all": 0.9747, "forced groups": 0.3435, "free choice": 0.9136}
-TEMPTATION = 1.5  # of the phase diagrams, the row that is shown in numbers
 CELLS_OF_A_PLAYER = 50  # in the frontier
 LAST_UPDATES = 10  # of a stage, whose returns are averaged
 FILMED = {  # on their pages: what the film is called, and who plays in it
@@ -363,7 +363,7 @@ def overcooked() -> list[str]:
         '`sociarium.make("overcooked").params(manual_start=True, orders=["onion soup"])`: `orders` '
         "names the soups that pay, or says true or false for each of "
         f"{', '.join(ITEMS[SOUP:])}. `cook_time` is 1 or more.",
-        "`sociarium.adapters.lossless.LosslessPlanes` shows learners the 26 planes of "
+        "In a checkout `tests.kitchens.lossless.LosslessPlanes` shows learners the 26 planes of "
         "overcooked_ai. `python -m tests.kitchens.parity` compares every field of the state, "
         "rewards, shaped rewards and planes with overcooked_ai itself "
         "(`requirements-oracle.lock`); CI does so for "
@@ -676,7 +676,6 @@ def filled(text: str) -> str:
         "kindness": kindness,
         "stages": stages,
         "arms": contract_arms,
-        "rewiring": rewired,
         "welfare": welfare,
         "self-interest": self_interest,
         "tokens": tokens_of_styles,
@@ -1430,17 +1429,6 @@ def comprehension() -> list[str]:
     ]
 
 
-def rewired() -> list[str]:
-    """Cooperation by the rate of rewiring, at one temptation of the phase diagrams."""
-    phases = json.loads((DOCS / "pictures" / "rewiring.json").read_text())
-    rates = [f"{rate:.3g}" for rate in phases[0]["rewirings"]]
-    lines = [f"| players, rewiring a step | {' | '.join(rates)} |", f"|---{'|---' * len(rates)}|"]
-    for phase in phases:
-        shares = phase["cooperation"][phase["temptations"].index(TEMPTATION)]
-        lines.append(f"| {phase['players']:,} | {' | '.join(f'{x:.2f}' for x in shares)} |")
-    return lines
-
-
 def _point(diagram: dict[str, Any], curve: str, at: int) -> str:
     return str(Estimate(diagram[curve][at], *diagram["intervals"][curve][at]))
 
@@ -1592,7 +1580,7 @@ def draw_all() -> None:
             side_by_side[entry.family] = pixels.picture(frame.scene, size=size, **points)
         env = episode.environment
         if env.has(Crafting) and not entry.charter:
-            recipes = tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
+            recipes = synthesis_tree.tree(env.facet(Crafting).recipes, env.facet(Crafting).sources)
             recipes.save(pictures / f"{entry.family}_tree.png", optimize=True)
         if entry.family in FILMED:
             name, _, seats = FILMED[entry.family]

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sociarium.arena import run_trace, trace_story
-from sociarium.arena.run_export import as_chats, as_otlp, as_parquet, table_rows
+from sociarium.arena import run_trace, trace_page, trace_story
+from sociarium.arena.run_export import as_chats, as_parquet, table_rows
 from sociarium.arena.run_trace import read_trace
+from sociarium.arena.trace_page import as_data, visible
 from sociarium.arena.trace_story import became, chosen_line, picked_steps, tell_page
 from sociarium.core.errors import BadArgument, CannotRead, MissingExtra
-from sociarium.views import trace_page
-from sociarium.views.trace_page import as_data, visible
 from tests.arena.traced import MENU, note, traced_run, tracer_of
 
 HOSTILE = [
@@ -50,7 +49,7 @@ def test_a_run_is_read_with_its_calls_texts_and_times(tmp_path):
     call = first.calls[0]
     assert trace.text(call.answer) == '{"choice": 2}'
     assert (call.input_tokens, call.output_tokens, call.cached_tokens) == (100, 10, 40)
-    assert call.times == run_trace.CallTimes(1000.0, 0.5, 2.0) and call.cost == 0.25
+    assert (call.start, call.queued, call.seconds) == (1000.0, 0.5, 2.0) and call.cost == 0.25
     said = trace.prompt(call)
     assert said[0] == ("system", "You are a player.\n\n## Rules\nCoins pay.")
     assert not trace.damaged
@@ -62,7 +61,7 @@ def test_a_decision_that_was_made_again_counts_as_it_was_made_last(tmp_path):
     note(tracer, 0, ["yes"], start=2000.0)
     (only,) = read_trace(tmp_path / "run").decisions
     assert only.rung == "parsed" and len(only.calls) == 1
-    assert only.calls[0].times.start == 2000.0
+    assert only.calls[0].start == 2000.0
 
 
 def test_damaged_rows_are_left_out_and_counted(tmp_path):
@@ -268,34 +267,6 @@ def test_answered_calls_are_exported_as_chats(tmp_path):
     told = rows[1]["metadata"]
     assert (told["seat"], told["decision"], told["role"], told["attempt"]) == (0, 1, "act", 1)
     assert (told["model"], told["alias"], told["rung"]) == ("smollm", "small", "local_fix")
-
-
-def test_spans_are_exported_for_a_collector(tmp_path):
-    trace = read_trace(traced_run(tmp_path / "run"))
-    told = json.loads(as_otlp(trace, {"started": "2026-01-01T00:00:00+00:00"}))
-    (scope,) = told["resourceSpans"][0]["scopeSpans"]
-    spans = scope["spans"]
-    assert [span["name"] for span in spans[:2]] == ["decide", "chat smollm"] and len(spans) == 7
-    decide, chat = spans[:2]
-    assert chat["parentSpanId"] == decide["spanId"] and chat["traceId"] == trace.trace_id
-    assert chat["startTimeUnixNano"] == "1000000000000"
-    assert chat["endTimeUnixNano"] == decide["endTimeUnixNano"] == "1002000000000"
-    values = {pair["key"]: pair["value"] for pair in chat["attributes"]}
-    assert values["gen_ai.usage.input_tokens"] == {"intValue": "100"}
-    assert values["gen_ai.request.temperature"] == {"doubleValue": 0.0}
-    said = json.loads(values["gen_ai.output.messages"]["stringValue"])
-    assert said[0]["parts"] == [{"type": "text", "content": '{"choice": 2}'}]
-    assert spans[3]["status"] == {"code": 2, "message": "rate_limited: 429: slow down"}
-    assert b"gen_ai.input.messages" not in as_otlp(trace, {}, texts=False)
-
-
-def test_spans_without_times_stand_where_the_match_began(tmp_path):
-    folder = traced_run(tmp_path / "run")
-    (folder / "trace_times.jsonl").unlink()
-    told = json.loads(as_otlp(read_trace(folder), {"started": "2026-01-01T00:00:00+00:00"}))
-    spans = told["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    assert {span["startTimeUnixNano"] for span in spans} == {"1767225600000000000"}
-    assert json.loads(as_otlp(read_trace(folder), {"started": ["?"], "versions": 4}))
 
 
 def test_calls_are_exported_as_a_table(tmp_path):

@@ -46,7 +46,7 @@ TAKING_A_WORLD = {
     "study laws": functools.partial(command_class("laws"), grid="law.fine=1"),
     "oracle": functools.partial(Oracle, seats="idle*8", episodes=1),
 }
-TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce", "rewiring"}
+TAKING_NONE = {"list", "doctor", "replay", "trace", "export", "fork", "reproduce"}
 TAKING_NONE |= {"calls", "serve-local", "evaluate", "pack", "verify", "compare", "launch"}
 UNDER_THEIR_OWN_CHARTERS = ("study institutions", "study contract", "study deterrence")
 

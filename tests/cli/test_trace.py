@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 import sys
 
 import pytest
@@ -70,11 +69,12 @@ def test_what_cannot_be_shown_is_refused(words, said, monkeypatch, tmp_path, cap
 
 
 def test_a_run_is_exported(monkeypatch, tmp_path, capsys):
+    polars = pytest.importorskip("polars")
     traced_run(tmp_path / "run")
-    for kind in ("openai-chat", "otlp"):
+    for kind in ("openai-chat", "parquet"):
         run(monkeypatch, "export", tmp_path / "run", "--format", kind, "--out", tmp_path / kind)
     assert len((tmp_path / "openai-chat").read_text().splitlines()) == 3
-    assert json.loads((tmp_path / "otlp").read_text())["resourceSpans"]
+    assert polars.read_parquet(tmp_path / "parquet").height == 4
     said = capsys.readouterr().err
     assert "3 chats of 3 decisions" in said and "4 calls of 3 decisions" in said
 

@@ -17,9 +17,9 @@ from jaxmarl.environments.overcooked import Overcooked as Theirs
 from jaxmarl.environments.overcooked import overcooked_layouts
 
 from sociarium.adapters.jaxmarl import MultiAgent
-from sociarium.adapters.lossless import LosslessPlanes
 from sociarium.evaluation.analyses import learning_curves
 from tests.adapters.ippo import make_train
+from tests.kitchens.lossless import LosslessPlanes
 
 LAYOUT = "cramped_room"
 PAID = {"potted": 3.0, "plated": 5.0}

@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sociarium.adapters.lossless import LosslessPlanes
 from sociarium.core import random
 from sociarium.core.actions import COMPASS
 from sociarium.envs.kitchens.layouts import LAYOUTS
@@ -30,6 +29,7 @@ from sociarium.envs.kitchens.overcooked import (
     State,
 )
 from sociarium.players.scripted.overcooked import Cook
+from tests.kitchens.lossless import LosslessPlanes
 
 THEIRS = {"counter_circuit": "counter_circuit_o_1order"}  # where their name is another
 WAYS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import sociarium
-from sociarium.adapters.lossless import CHANNELS, LosslessPlanes
 from sociarium.core import random
 from sociarium.core.actions import COMPASS
 from sociarium.core.errors import BadArgument, BadMap, UnknownName
 from sociarium.envs.kitchens.layouts import LAYOUTS, draw_layout
 from sociarium.envs.kitchens.overcooked import IDLE, ITEMS, Overcooked
+from tests.kitchens.lossless import CHANNELS, LosslessPlanes
 from tests.kitchens.overcooked_play import TOMATOES, compared
 
 # One pot, and everything within a step or two:

@@ -73,8 +73,7 @@ class Terms:
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> "Terms":
         """The terms in a config of plain values."""
-        newer = {"calls": "live", "budget": "", "at_cap": "pause"}  # than folders may be
-        told = {name.name: {**newer, **config}[name.name] for name in dataclasses.fields(cls)}
+        told = {name.name: config[name.name] for name in dataclasses.fields(cls)}
         lists = {name: tuple(map(str, told[name])) for name in ("ends", "privileged")}
         return cls(**{**told, **lists, "deadline": float(told["deadline"])})
 

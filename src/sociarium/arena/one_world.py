@@ -14,7 +14,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from sociarium.arena.program_costs import bytes_held, bytes_moved, kernels, messages
@@ -85,10 +85,6 @@ class OnePiece(MeshPart):
         """All seats in order."""
         return jnp.arange(self.env.players, dtype=jnp.int32)
 
-    def in_seat_order(self, seats: Int[Array, " players"], column: Array) -> Array:
-        """The column: it is so already."""
-        return column
-
     def observe(self, state: Any, params: Any) -> View:
         """What everybody sees."""
         return self.env.observe(state, params)
@@ -120,23 +116,9 @@ class Whole:
         """The axes of the mesh over which players are spread."""
         return ()
 
-    @property
-    def devices(self) -> int:
-        """How many devices share the players."""
-        return 1
-
-    @property
-    def slots(self) -> int:
-        """Slots of one device."""
-        return self.env.players
-
     def begin(self, state: Any) -> Any:
         """The state as it lies here."""
         return state
-
-    def lay(self, rows: Any, plain: Any) -> tuple[Any, Any]:
-        """Rows and plain values, where compiled functions leave them."""
-        return rows, plain
 
     def compiled(self, function: Step, state: Any, donate: bool = False) -> Step:
         """`function` compiled; with `donate` it may write over the state and rows it is given."""
@@ -177,28 +159,12 @@ class OverDevices(Whole):
         """The axes of the mesh; none under a charter, where everybody is everywhere."""
         return () if self.under_charter else self.mesh.mesh.axis_names
 
-    @property
-    def devices(self) -> int:
-        """How many devices share the players."""
-        return 1 if self.under_charter else self.mesh.shards
-
-    @property
-    def slots(self) -> int:
-        """Slots of one device."""
-        return self.env.players if self.under_charter else self.mesh.slots
-
     def begin(self, state: Any) -> Any:
         """The state on the mesh, what is not the world's everywhere."""
         if not self.under_charter:
             return self.mesh.spread(state)
         own = jax.tree.map(jnp.copy, eqx.tree_at(lambda s: s.world, state, None))
         return _with_world(own, self.mesh.spread(state.world))
-
-    def lay(self, rows: Any, plain: Any) -> tuple[Any, Any]:
-        """Rows where their players are, plain values everywhere."""
-        lies = (PartitionSpec(*self.axes), EVERYWHERE)
-        shardings = (NamedSharding(self.mesh.mesh, spec) for spec in lies)
-        return tuple(map(jax.device_put, (rows, plain), shardings))
 
     def specs(self, state: Any) -> Any:
         """How each part of a state lies on the mesh."""

@@ -1,21 +1,14 @@
-"""The calls of a run for other tools: chats to train on, a table, or spans for a collector."""
+"""The calls of a run for other tools: chats to train on, or a table."""
 
 import io
 import json
-import math
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Any
 
 from sociarium.arena.run_trace import RunTrace, TracedCall, TracedDecision
 from sociarium.core.errors import BadArgument, MissingExtra
 
 MOST_BYTES = 1 << 30  # of what is written
-SCHEMA = "https://opentelemetry.io/schemas/"
-INTERNAL, CLIENT = 1, 3  # kinds of spans
-FAILED = 2  # status of a span
-NANOS = 1_000_000_000
-MOST_WHOLE = 1 << 63
 _COLUMNS = {
     "seat": int,
     "player": str,
@@ -95,7 +88,7 @@ def as_chats(trace: RunTrace) -> bytes:
 def table_rows(trace: RunTrace, texts: bool = True) -> Iterator[dict[str, Any]]:
     """A row for each call; messages and the choice are JSON."""
     for decision, call in calls_of(trace):
-        times, prompt = call.times, trace.prompt(call) if texts else None
+        prompt = trace.prompt(call) if texts else None
         messages = [{"role": speaker, "content": text} for speaker, text in prompt or ()]
         choice = decision.choice
         row = {
@@ -107,9 +100,9 @@ def table_rows(trace: RunTrace, texts: bool = True) -> Iterator[dict[str, Any]]:
             "output_tokens": call.output_tokens,
             "cached_tokens": call.cached_tokens,
             "cost": call.cost,
-            "start": None if times is None else times.start,
-            "queued": None if times is None else times.queued,
-            "seconds": None if times is None else times.seconds,
+            "start": call.start,
+            "queued": call.queued,
+            "seconds": call.seconds,
             "choice": None if choice is None else _json(choice).decode().strip(),
             "thought": decision.thought or None,
             "messages": _json(messages).decode().strip() if messages else None,
@@ -141,154 +134,6 @@ def as_parquet(trace: RunTrace, texts: bool = True) -> bytes:
     file = io.BytesIO()
     table.write_parquet(file)
     return file.getvalue()
-
-
-def as_otlp(trace: RunTrace, manifest: Mapping[str, Any], texts: bool = True) -> bytes:
-    """All spans as one request in OTLP/JSON, which a collector takes as it is.
-
-    Where no times were kept, as in a replay, spans have no length and stand where the match began.
-    """
-    began = _began(manifest)
-    spans, length = [], 0
-    for decision in trace.decisions:
-        mine = [_call_span(trace, decision, call, began, texts) for call in decision.calls]
-        for span in (_decision_span(trace, decision, mine, began), *mine):
-            spans.append(_json(span).strip())
-            length += len(spans[-1])
-            _refuse_large(length)
-    resource = {"service.name": "sociarium", "sociarium.world": _world(manifest)}
-    head = {"attributes": _pairs(resource)}
-    scope: dict[str, Any] = {"name": "sociarium", "version": _version(manifest)}
-    schema = f"{SCHEMA}{trace.conventions}" if trace.conventions else ""
-    return b"".join(
-        (
-            b'{"resourceSpans":[{"resource":',
-            _json(head).strip(),
-            b',"scopeSpans":[{"scope":',
-            _json(scope).strip(),
-            b',"schemaUrl":',
-            _json(schema).strip(),
-            b',"spans":[',
-            b",".join(spans),
-            b"]}]}]}\n",
-        )
-    )
-
-
-def _decision_span(
-    trace: RunTrace, decision: TracedDecision, calls: list[dict[str, Any]], began: int
-) -> dict[str, Any]:
-    """A decision lasts from its first call to the end of its last."""
-    starts = [int(span["startTimeUnixNano"]) for span in calls]
-    ends = [int(span["endTimeUnixNano"]) for span in calls]
-    wrong = decision.failure or (decision.rung if decision.rung in ("late", "paused") else "")
-    return _span(
-        trace,
-        "decide",
-        decision.span_id,
-        "",
-        INTERNAL,
-        (min(starts, default=began), max(ends, default=began)),
-        decision.attributes,
-        f"{wrong}: {decision.why}" if wrong else "",
-    )
-
-
-def _call_span(
-    trace: RunTrace, decision: TracedDecision, call: TracedCall, began: int, texts: bool
-) -> dict[str, Any]:
-    times = call.times
-    start = began if times is None else round(times.start * NANOS)
-    lasted = 0 if times is None else round(times.seconds * NANOS)
-    told = dict(call.attributes)
-    prompt, answer = trace.prompt(call), trace.text(call.answer)
-    if texts and prompt:
-        told["gen_ai.input.messages"] = _messages(prompt)
-    if texts and answer is not None:
-        told["gen_ai.output.messages"] = _messages([("assistant", answer)], call.finish_reason)
-    return _span(
-        trace,
-        f"chat {call.model}",
-        call.span_id,
-        decision.span_id,
-        CLIENT,
-        (start, start + lasted),
-        told,
-        f"{call.failure}: {call.why}" if call.failure else "",
-    )
-
-
-def _span(
-    trace: RunTrace,
-    name: str,
-    span_id: str,
-    parent: str,
-    kind: int,
-    times: tuple[int, int],
-    told: Mapping[str, Any],
-    wrong: str,
-) -> dict[str, Any]:
-    return {
-        "traceId": trace.trace_id,
-        "spanId": span_id,
-        "parentSpanId": parent,
-        "name": name,
-        "kind": kind,
-        "startTimeUnixNano": str(times[0]),
-        "endTimeUnixNano": str(times[1]),
-        "attributes": _pairs(told),
-        "status": {"code": FAILED, "message": wrong} if wrong else {},
-    }
-
-
-def _messages(said: list[tuple[str, str]], finish_reason: str = "") -> str:
-    """Messages as the conventions have them, in JSON."""
-    more = {"finish_reason": finish_reason} if finish_reason else {}
-    told = [
-        {"role": speaker, "parts": [{"type": "text", "content": text}], **more}
-        for speaker, text in said
-    ]
-    return _json(told).decode().strip()
-
-
-def _pairs(told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _value(one)} for name, one in told.items() if one is not None]
-
-
-def _value(one: Any) -> dict[str, Any]:
-    """A plain value as OTLP has it; whole numbers are texts there."""
-    match one:
-        case bool():
-            return {"boolValue": one}
-        case int() if abs(one) < MOST_WHOLE:
-            return {"intValue": str(one)}
-        case int() | float():
-            return {"doubleValue": float(one) if abs(one) < 1e300 else math.copysign(1e300, one)}
-        case str():
-            return {"stringValue": one}
-        case list():
-            return {"arrayValue": {"values": [_value(part) for part in one]}}
-        case dict():
-            return {"kvlistValue": {"values": _pairs(one)}}
-    return {}
-
-
-def _began(manifest: Mapping[str, Any]) -> int:
-    """When a match began, in nanoseconds since 1970; 0 where it is not known."""
-    try:
-        return max(0, round(datetime.fromisoformat(str(manifest["started"])).timestamp() * NANOS))
-    except (KeyError, ValueError, OverflowError, OSError):
-        return 0
-
-
-def _world(manifest: Mapping[str, Any]) -> str:
-    config = manifest.get("config")
-    return str(config.get("world", ""))[:500] if isinstance(config, dict) else ""
-
-
-def _version(manifest: Mapping[str, Any]) -> str:
-    versions = manifest.get("versions")
-    return str(versions.get("sociarium", ""))[:100] if isinstance(versions, dict) else ""
 
 
 def _clean(value: Any) -> Any:

@@ -26,44 +26,30 @@ LONGEST_PROMPT = 1 << 21  # characters of one call
 LONGEST_WORD, LONGEST_LINE = 200, 4000  # characters of a name, and of a reason
 MOST_COUNT = 10**15
 UNANSWERED = ("fallback", "late", "paused")  # rungs without an answer that counted
-_HEX = {size: re.compile(f"[0-9a-f]{{{size}}}") for size in (16, 32, 64)}
-_NO_ID = {size: "0" * size for size in _HEX}
+_HEX = {size: re.compile(f"[0-9a-f]{{{size}}}") for size in (16, 64)}
 
 Row = TypeVar("Row")
 Told = Mapping[str, Any]  # attributes of a row
 
 
-@dataclass(frozen=True)
-class CallTimes:
-    """When a call began, in seconds since 1970, how long it waited before and how long it took."""
-
-    start: float
-    queued: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class TracedMessage:
-    """One message of a prompt: who speaks, and the hashes of its parts."""
-
-    speaker: str
-    parts: tuple[str, ...]
+NOT_ON_PAGE = {"page": False}  # metadata of what the page of a trace leaves out
 
 
 @dataclass(frozen=True)
 class TracedCall:
-    """One call of a model: what was asked, and what came of it.
+    """One call of a model: its request, and its answer or failure.
 
-    `answer` is the hash of a text, or empty where the call failed: with `failure`, for `why`.
+    `messages` are speakers with the numbers of the texts that their parts are. `answer` is the
+    number of a text, or None where the call failed: with `failure`, because of `why`. It began at
+    `start`, in seconds since 1970, and before that it was `queued`; None where that is not known.
     """
 
-    span_id: str
     model: str
-    alias: str
+    alias: str = field(metadata=NOT_ON_PAGE)
     role: str
     attempt: int
-    messages: tuple[TracedMessage, ...]
-    answer: str = ""
+    messages: tuple[tuple[str, tuple[int, ...]], ...]
+    answer: int | None = None
     failure: str = ""
     why: str = ""
     mode: str = ""
@@ -72,67 +58,73 @@ class TracedCall:
     output_tokens: int = 0
     cached_tokens: int = 0
     cost: float = 0.0
-    times: CallTimes | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    start: float | None = field(default=None, metadata=NOT_ON_PAGE)
+    queued: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class TracedDecision:
-    """One decision of a seat: what it was, how it was found, and the calls that it took.
+    """One decision of a seat: what was chosen, and the calls that it took.
 
     `rung` says how the model was brought to answer, `choice` has the fields of the decision.
-    `landed` is the step from which it counted, where that is known.
+    `landed` is the step from which it counted, where that is known. A page adds the decision in
+    words (`headline` with `details`), the parts of the prompt by subject (`sections`, with numbers
+    of texts) and the number of the `chosen` line of the menu. Where texts were `left_out`, to keep
+    the page small, sections and calls have none.
     """
 
-    span_id: str
     seat: int
     number: int
     step: int
-    player: str
+    player: str = field(metadata=NOT_ON_PAGE)
     template: str
     rung: str
-    choice: Mapping[str, Any] | None
+    choice: Mapping[str, Any] | None = field(metadata=NOT_ON_PAGE)
     thought: str
     failure: str
     why: str
     landed: int | None
     calls: tuple[TracedCall, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    headline: str = ""
+    details: tuple[tuple[str, str], ...] = ()
+    sections: tuple[tuple[str, int], ...] = ()
+    chosen: int | None = None
+    left_out: bool = False
 
     @property
     def answered(self) -> TracedCall | None:
         """The call whose answer became the decision."""
-        found = [call for call in self.calls if call.answer]
+        found = [call for call in self.calls if call.answer is not None]
         return found[-1] if found and self.rung not in UNANSWERED else None
 
 
 @dataclass(frozen=True)
 class RunTrace:
-    """All decisions of a run in order of time, and the texts of their calls by hash.
+    """All decisions of a run in order of time, and the texts of their calls by number.
 
-    `damaged` says how many rows of each file were left out, because they could not be read.
+    A text is None where it is missing. `damaged` is the number of rows of each file that were left
+    out, because they could not be read.
     """
 
-    trace_id: str
-    conventions: str
     decisions: tuple[TracedDecision, ...]
-    texts: Mapping[str, str] = field(repr=False)
+    texts: tuple[str | None, ...] = field(repr=False)
     damaged: Mapping[str, int]
 
-    def text(self, hashed: str) -> str | None:
-        """The text with this hash; None where it is missing."""
-        return self.texts.get(hashed)
+    def text(self, number: int | None) -> str | None:
+        """The text with this number; None where it is missing."""
+        return None if number is None else self.texts[number]
 
     def prompt(self, call: TracedCall) -> list[tuple[str, str]] | None:
         """Who says what in a call; None where a text is missing, or all are too long together."""
         found, length = [], 0
-        for message in call.messages:
-            parts = [self.texts.get(part) for part in message.parts]
+        for speaker, numbers in call.messages:
+            parts = [self.texts[number] for number in numbers]
             whole = [part for part in parts if part is not None]
             length += sum(map(len, whole))
             if len(whole) < len(parts) or length > LONGEST_PROMPT:
                 return None
-            found.append((message.speaker, "".join(whole)))
+            found.append((speaker, "".join(whole)))
         return found
 
 
@@ -147,25 +139,33 @@ class _Reading:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.damaged: dict[str, int] = defaultdict(int)
+        self.numbers: dict[str, int] = {}  # of texts, by hash
 
     def trace(self) -> RunTrace:
         if not (self.folder / TRACE).is_file():
             raise CannotRead(self._no_trace())
-        head, rows, calls = self._spans()
+        rows, calls = self._spans()
         if not rows:
             raise CannotRead(f"{self.folder / TRACE} has no decision of a language model.")
         times = {row[0]: row[1] for row in self._rows(TIMES, _times_of)}
         landed = self._landed()
         found = []
         for span_id, told in rows.items():
-            made = [_call(one, about, times.get(one)) for one, about in calls[span_id].items()]
-            found.append(_decision(span_id, told, tuple(made), landed))
+            made = [self._call(about, times.get(one)) for one, about in calls[span_id].items()]
+            found.append(_decision(told, tuple(made), landed))
         found.sort(key=lambda one: (one.step, one.seat, one.number))
-        wanted = {part for one in found for call in one.calls for part in _hashes(call)}
-        texts = dict(self._rows(TEXTS, lambda row: _text_of(row, wanted), LONGEST_TEXT_ROW))
-        trace_id = _id(head.get("trace_id"), 32) or _NO_ID[32]
-        conventions = _words(head.get("conventions"), LONGEST_WORD)
-        return RunTrace(trace_id, conventions, tuple(found), texts, dict(self.damaged))
+        return RunTrace(tuple(found), self._texts(), dict(self.damaged))
+
+    def _texts(self) -> tuple[str | None, ...]:
+        """The texts that calls refer to, by number."""
+        found: list[str | None] = [None] * len(self.numbers)
+        for hashed, text in self._rows(TEXTS, _text_of, LONGEST_TEXT_ROW):
+            if hashed in self.numbers:
+                found[self.numbers[hashed]] = text
+        return tuple(found)
+
+    def _number(self, hashed: str) -> int:
+        return self.numbers.setdefault(hashed, len(self.numbers))
 
     def _no_trace(self) -> str:
         trials = sorted(one.name for one in self.folder.glob("trial-*") if one.is_dir())
@@ -178,24 +178,58 @@ class _Reading:
             "`sociarium match WORLD --seats llm:ALIAS --out RUN`"
         )
 
-    def _spans(self) -> tuple[Told, dict[str, Told], dict[str, dict[str, Told]]]:
-        """The head, the attributes of decisions by id, and those of their calls by both ids.
+    def _spans(self) -> tuple[dict[str, Told], dict[str, dict[str, Told]]]:
+        """The attributes of decisions by id, and those of their calls by both ids.
 
         A decision that was made again, as after a pause, counts as it was made last.
         """
-        head: Told = {}
         decisions: dict[str, Told] = {}
         calls: dict[str, dict[str, Told]] = {}
         for name, span_id, parent, told in self._rows(TRACE, _span_of):
-            if not name:
-                head = head or told
-            elif name == "decide":
+            if not name:  # the first row, about the file
+                continue
+            if name == "decide":
                 decisions[span_id], calls[span_id] = told, {}
             elif parent in calls:
                 calls[parent][span_id] = told
             else:
                 self.damaged[TRACE] += 1
-        return head, decisions, calls
+        return decisions, calls
+
+    def _call(self, told: Told, times: Mapping[str, float] | None) -> TracedCall:
+        word = lambda name: _words(told.get(name), LONGEST_WORD)  # noqa: E731
+        count = lambda name: int(_amount(told.get(name)))  # noqa: E731
+        reasons = told.get("gen_ai.response.finish_reasons")
+        reason = reasons[0] if isinstance(reasons, list) and reasons else ""
+        answer = _id(told.get("sociarium.response.text"), 64)
+        return TracedCall(
+            model=word("gen_ai.request.model"),
+            alias=word("gen_ai.provider.name"),
+            role=word("sociarium.role"),
+            attempt=count("sociarium.attempt"),
+            messages=self._messages(told.get("sociarium.request.messages")),
+            answer=self._number(answer) if answer else None,
+            failure=word("error.type"),
+            why=_words(told.get("error.message"), LONGEST_LINE),
+            mode=word("sociarium.output_mode"),
+            finish_reason=_words(reason, LONGEST_WORD),
+            input_tokens=count("gen_ai.usage.input_tokens"),
+            output_tokens=count("gen_ai.usage.output_tokens"),
+            cached_tokens=count("gen_ai.usage.cached_tokens"),
+            cost=_amount(told.get("sociarium.cost")),
+            **(times or {}),
+        )
+
+    def _messages(self, told: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Of a request; a part that is no hash has the number of a text that is missing."""
+        rows = told if isinstance(told, list) else []
+        rows = [row for row in rows if isinstance(row, list) and row]
+        if sum(map(len, rows)) > MOST_PARTS:
+            return ()
+        return tuple(
+            (_words(speaker, LONGEST_WORD), tuple(self._number(_id(part, 64)) for part in parts))
+            for speaker, *parts in rows
+        )
 
     def _landed(self) -> dict[int, dict[int, int]]:
         """For each seat, before which steps it was asked and from which its answers counted."""
@@ -255,11 +289,11 @@ def _span_of(row: Any) -> tuple[str, str, str, Told]:
     return row["name"], span_id, parent, told
 
 
-def _times_of(row: Any) -> tuple[str, CallTimes]:
+def _times_of(row: Any) -> tuple[str, dict[str, float]]:
     span_id = _id(row["span_id"], 16)
     if not span_id:
         raise ValueError("no id")
-    return span_id, CallTimes(*(_amount(row.get(name)) for name in ("start", "queued", "seconds")))
+    return span_id, {name: _amount(row.get(name)) for name in ("start", "queued", "seconds")}
 
 
 def _landed_of(row: Any) -> tuple[int, int, int]:
@@ -270,16 +304,15 @@ def _landed_of(row: Any) -> tuple[int, int, int]:
     return seat, asked, landed
 
 
-def _text_of(row: Any, wanted: set[str]) -> tuple[str, str]:
-    """A text under its hash; what nobody refers to is not kept."""
+def _text_of(row: Any) -> tuple[str, str]:
+    """A text under its hash."""
     name, text = row["hash"], row["text"]
     if not isinstance(text, str) or hash_text(text) != name:
         raise ValueError("no text of this hash")
-    return (name, text) if name in wanted else (name, "")
+    return name, text
 
 
 def _decision(
-    span_id: str,
     told: Told,
     calls: tuple[TracedCall, ...],
     landed: Mapping[int, Mapping[int, int]],
@@ -291,7 +324,6 @@ def _decision(
     word = lambda name: _words(told.get(f"sociarium.{name}"), LONGEST_WORD)  # noqa: E731
     line = lambda name: _words(told.get(f"sociarium.{name}"), LONGEST_LINE)  # noqa: E731
     return TracedDecision(
-        span_id=span_id,
         seat=seat,
         number=number,
         step=step,
@@ -304,51 +336,7 @@ def _decision(
         why=line("why"),
         landed=landed.get(seat, {}).get(step),
         calls=calls,
-        attributes=told,
     )
-
-
-def _call(span_id: str, told: Told, times: CallTimes | None) -> TracedCall:
-    word = lambda name: _words(told.get(name), LONGEST_WORD)  # noqa: E731
-    count = lambda name: int(_amount(told.get(name)))  # noqa: E731
-    reasons = told.get("gen_ai.response.finish_reasons")
-    reason = reasons[0] if isinstance(reasons, list) and reasons else ""
-    return TracedCall(
-        span_id=span_id,
-        model=word("gen_ai.request.model"),
-        alias=word("gen_ai.provider.name"),
-        role=word("sociarium.role"),
-        attempt=count("sociarium.attempt"),
-        messages=_messages(told.get("sociarium.request.messages")),
-        answer=_id(told.get("sociarium.response.text"), 64),
-        failure=word("error.type"),
-        why=_words(told.get("error.message"), LONGEST_LINE),
-        mode=word("sociarium.output_mode"),
-        finish_reason=_words(reason, LONGEST_WORD),
-        input_tokens=count("gen_ai.usage.input_tokens"),
-        output_tokens=count("gen_ai.usage.output_tokens"),
-        cached_tokens=count("gen_ai.usage.cached_tokens"),
-        cost=_amount(told.get("sociarium.cost")),
-        times=times,
-        attributes=told,
-    )
-
-
-def _messages(told: Any) -> tuple[TracedMessage, ...]:
-    """Of a request; a part that is no hash is the hash of nothing there is."""
-    rows = [row for row in told if isinstance(row, list) and row] if isinstance(told, list) else []
-    if sum(map(len, rows)) > MOST_PARTS:
-        return ()
-    return tuple(
-        TracedMessage(_words(speaker, LONGEST_WORD), tuple(_id(part, 64) for part in parts))
-        for speaker, *parts in rows
-    )
-
-
-def _hashes(call: TracedCall) -> Iterator[str]:
-    yield call.answer
-    for message in call.messages:
-        yield from message.parts
 
 
 # Single values of strangers.

@@ -13,6 +13,14 @@ from PIL import Image
 from sociarium.arena.replay import Replay
 from sociarium.arena.run_trace import RunTrace, TracedCall, TracedDecision
 from sociarium.arena.screening import PlayedEpisode, label, screening
+from sociarium.arena.trace_page import (
+    PageSeat,
+    TracePage,
+    icon_uri,
+    palette_of,
+    picture_uri,
+    visible,
+)
 from sociarium.core.errors import BadArgument
 from sociarium.core.patches import TO_ALL
 from sociarium.core.record import Record
@@ -23,16 +31,6 @@ from sociarium.language.spoken import spoken
 from sociarium.views import bonds, legend, pixels
 from sociarium.views.lettering import BACK
 from sociarium.views.progress import OnProgress, silent
-from sociarium.views.trace_page import (
-    PageCall,
-    PageDecision,
-    PageSeat,
-    TracePage,
-    icon_uri,
-    palette_of,
-    picture_uri,
-    visible,
-)
 
 MOST_PICTURES = 400
 MOST_STATES = 1 << 30  # bytes of states that are held to be drawn
@@ -220,20 +218,18 @@ def section_of(part: str) -> str:
 
 
 class _Texts:
-    """The texts of a page, each once; how much room they take is counted."""
+    """The texts of a page, each once by its number; `size` is how much room they take."""
 
     def __init__(self, trace: RunTrace) -> None:
-        self.trace, self.numbers, self.told, self.weight = trace, dict[str, int](), list[str](), 0
+        self.trace, self.shown, self.size = trace, dict[int, str](), 0
 
-    def number(self, hashed: str) -> int:
-        """Which one has this hash."""
-        if hashed not in self.numbers:
-            text = self.trace.text(hashed)
+    def add(self, number: int) -> None:
+        """Shows the text with this number."""
+        if number not in self.shown:
+            text = self.trace.text(number)
             shown = "(this text is missing)" if text is None else visible(text)
-            self.numbers[hashed] = len(self.told)
-            self.told.append(shown)
-            self.weight += len(json.dumps(shown)) + 1
-        return self.numbers[hashed]
+            self.shown[number] = shown
+            self.size += len(json.dumps(shown)) + 1
 
 
 def tell_page(
@@ -280,7 +276,7 @@ def tell_page(
         facts=tuple(facts),
         seats=tuple(_seat(seat, names, kept, (first, end) if acting else None) for seat in seats),
         decisions=tuple(told),
-        texts=tuple(texts),
+        texts=texts,
         first=first,
         last=end,
         pictures=drawn.pictures,
@@ -316,7 +312,7 @@ def _seat(
 
 def _told(
     decisions: Sequence[TracedDecision], trace: RunTrace, names: Mapping[int, str]
-) -> tuple[list[PageDecision], list[str], int]:
+) -> tuple[list[TracedDecision], dict[int, str], int]:
     """Decisions, their texts, and of how many decisions one has its texts."""
     every = 1
     while True:
@@ -327,32 +323,26 @@ def _told(
                 calls = tuple(replace(call, messages=(), answer=None) for call in told.calls)
                 told = replace(told, sections=(), left_out=True, calls=calls)
             found.append(told)
-        if texts.weight <= TEXT_BYTES or every > len(decisions):
-            return found, texts.told, every
+        if texts.size <= TEXT_BYTES or every > len(decisions):
+            return found, texts.shown, every
         every *= 2
 
 
-def _decision(one: TracedDecision, texts: _Texts, names: Mapping[int, str]) -> PageDecision:
+def _decision(one: TracedDecision, texts: _Texts, names: Mapping[int, str]) -> TracedDecision:
+    """The decision with what a page adds, and its texts among those of the page."""
     headline, details, chosen = "", [], None
     sections = _sections(one, texts)
     if one.choice is not None:
         headline, details = became(one.choice, names)
-        menu = texts.told[dict(sections)["menu"]] if "menu" in dict(sections) else ""
-        answered = one.answered
-        answer = (texts.trace.text(answered.answer) or "") if answered else ""
+        menu = texts.shown[dict(sections)["menu"]] if "menu" in dict(sections) else ""
+        answer = (texts.trace.text(one.answered.answer) or "") if one.answered else ""
         chosen = chosen_line(menu, one.choice, answer, names)
-    return PageDecision(
-        seat=one.seat,
-        number=one.number,
-        step=one.step,
-        rung=one.rung,
+    return replace(
+        one,
         headline=headline,
         details=tuple(details),
         thought=one.thought[:LONGEST_TOLD],
-        failure=one.failure,
         why=one.why[:LONGEST_TOLD],
-        template=one.template,
-        landed=one.landed,
         sections=sections,
         chosen=chosen,
         calls=tuple(_call(call, texts) for call in one.calls),
@@ -363,31 +353,19 @@ def _sections(one: TracedDecision, texts: _Texts) -> tuple[tuple[str, int], ...]
     """The parts of the first prompt that asked for a choice, by what they are about."""
     asked = [call for call in one.calls if call.role in CHOOSING] or [*one.calls]
     found: dict[str, int] = {}
-    for message in asked[0].messages if asked else ():
-        for part in message.parts:
+    for _, parts in asked[0].messages if asked else ():
+        for part in parts:
             name = section_of(texts.trace.text(part) or "")
             if name and name not in found:
-                found[name] = texts.number(part)
+                found[name] = part
+                texts.add(part)
     return tuple(found.items())
 
 
-def _call(call: TracedCall, texts: _Texts) -> PageCall:
-    times = call.times
-    messages = tuple((one.speaker, tuple(map(texts.number, one.parts))) for one in call.messages)
-    return PageCall(
-        role=call.role,
-        attempt=call.attempt,
-        model=call.model,
-        messages=messages,
-        answer=texts.number(call.answer) if call.answer else None,
-        failure=call.failure,
-        why=call.why[:LONGEST_TOLD],
-        mode=call.mode,
-        finish_reason=call.finish_reason,
-        input_tokens=call.input_tokens,
-        output_tokens=call.output_tokens,
-        cached_tokens=call.cached_tokens,
-        cost=call.cost,
-        seconds=None if times is None else times.seconds,
-        queued=None if times is None else times.queued,
-    )
+def _call(call: TracedCall, texts: _Texts) -> TracedCall:
+    for _, parts in call.messages:
+        for part in parts:
+            texts.add(part)
+    if call.answer is not None:
+        texts.add(call.answer)
+    return replace(call, why=call.why[:LONGEST_TOLD])

@@ -7,13 +7,12 @@ from typing import Literal, get_args
 import tyro
 from rich.console import Console
 
-from sociarium.arena.run_export import as_chats, as_otlp, as_parquet
+from sociarium.arena.run_export import as_chats, as_parquet
 from sociarium.arena.run_trace import RunTrace, read_trace
 from sociarium.core import disk
 from sociarium.core.errors import BadArgument, UnknownName
-from sociarium.core.manifest import read_manifest
 
-ExportFormat = Literal["openai-chat", "parquet", "otlp"]
+ExportFormat = Literal["openai-chat", "parquet"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
@@ -22,8 +21,7 @@ class Export:
     """The calls of language models in a match, for other tools.
 
     openai-chat: JSON lines with the messages and the answer of each call, to train models on.
-    parquet: a table with a row for each call. otlp: spans in OTLP/JSON, for a collector:
-    `curl -H 'Content-Type: application/json' -d @FILE http://127.0.0.1:4318/v1/traces`.
+    parquet: a table with a row for each call.
     """
 
     run_folder: tyro.conf.Positional[Path]  # the folder of a match that models played in
@@ -36,7 +34,7 @@ class Export:
         if self.format not in EXPORT_FORMATS:
             raise UnknownName("format", self.format, EXPORT_FORMATS)
         if self.format == "openai-chat" and not self.texts:
-            raise BadArgument("chats are texts; --no-texts is for parquet and otlp")
+            raise BadArgument("chats are texts; --no-texts is for parquet")
         trace = read_trace(self.run_folder)
         data = self._written(trace)
         disk.replace(self.out, data)
@@ -51,6 +49,4 @@ class Export:
     def _written(self, trace: RunTrace) -> bytes:
         if self.format == "parquet":
             return as_parquet(trace, self.texts)
-        if self.format == "otlp":
-            return as_otlp(trace, read_manifest(self.run_folder), self.texts)
         return as_chats(trace)

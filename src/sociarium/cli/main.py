@@ -35,7 +35,6 @@ GROUPS = {
         "pack": Command("PackCommand", "a finished suite as one sealed file, for others to check"),
         "verify": Command("VerifyCommand", "is a pack true: seals, replays and findings, offline"),
         "compare": Command("CompareCommand", "two reports of a suite, cell by cell and in pairs"),
-        "rewiring": Command("Rewiring", "cooperation on graphs that players rewire"),
         "study": Command("StudyOptions", "analyses: Schelling diagram, baselines, laws, ..."),
         "oracle": Command("Oracle", "proven upper bounds on welfare"),
     },
@@ -48,7 +47,7 @@ GROUPS = {
     "Tools": {
         "bench": Command("BenchCommand", "steps per second of worlds"),
         "bench-train": Command("BenchTrain", "steps per second of training"),
-        "export": Command("Export", "calls of language models: chats, Parquet, OpenTelemetry"),
+        "export": Command("Export", "calls of language models: chats, Parquet"),
         "check": Command("Check", "the conformance tests, for your own worlds too"),
         "doctor": Command("Doctor", "versions, devices, whether a world runs; --models"),
         "estimate": Command(

@@ -33,10 +33,6 @@ class MeshPart(Protocol):
         """What may be done from each slot."""
         ...
 
-    def in_seat_order(self, seats: Int[Array, " slots"], column: Array) -> Array:
-        """A column over the slots of all devices, in the order of seats."""
-        ...
-
     def step_with(
         self,
         key: Key[Array, ""],

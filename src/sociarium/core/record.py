@@ -97,7 +97,7 @@ class Asked(_Page):
 class Page(_Page):
     """Everything about an episode but its actions."""
 
-    format: Literal[2, 3] = FORMAT
+    format: Literal[3] = FORMAT
     sociarium: Short
     env: Name
     players: Annotated[int, Field(ge=1, le=MOST_SEATS)]

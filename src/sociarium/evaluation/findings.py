@@ -493,14 +493,6 @@ class Findings:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values in one order."""
-        newer = {
-            "averages": [cell.as_dict() for cell in self.averages],
-            "curves": [one.as_dict() for one in self.curves],
-            "templates": [one.as_dict() for one in self.templates],
-            "not_run": list(self.suite.left_out),
-            "other_ends": list(self.suite.other_ends),
-            "machinery_check": self.machinery_check,
-        }
         return {
             "suite": self.suite.id,
             "digest": self.suite.digest,
@@ -514,7 +506,12 @@ class Findings:
             "pairs": [pair.as_dict() for pair in self.pairs],
             "tournaments": [one.as_dict() for one in self.tournaments],
             "hypotheses": [finding.as_dict() for finding in self.hypotheses],
-            **{name: told for name, told in newer.items() if told},
+            "averages": [cell.as_dict() for cell in self.averages],
+            "curves": [one.as_dict() for one in self.curves],
+            "templates": [one.as_dict() for one in self.templates],
+            "not_run": list(self.suite.left_out),
+            "other_ends": list(self.suite.other_ends),
+            "machinery_check": self.machinery_check,
         }
 
 

@@ -18,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sociarium.arena.trace_page import visible
 from sociarium.core import disk
 from sociarium.core.errors import MissingExtra
 from sociarium.core.manifest import plain
@@ -37,7 +38,6 @@ from sociarium.evaluation.report_tables import (
     tournament_tables,
 )
 from sociarium.evaluation.suite import FAKE_MODEL, FOLDER, SUFFIX, Metric, Suite, built_in
-from sociarium.views.trace_page import visible
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -21,7 +21,6 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -84,11 +83,6 @@ class ArmTerms(_Part):
     split: Split = "train"  # where they are drawn from
     carry: bool = False  # pure players remember earlier trials, as others always do
     probes: Annotated[int, Field(ge=0, le=1000)] = 0  # questions about percepts instead of play
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, handler: Any) -> dict[str, Any]:
-        """Without what is newer than suites that are known by their digest, where it is unused."""
-        return {k: x for k, x in handler(self).items() if k != "probes" or x}
 
     def every_seed(self, seeds: int | None = None) -> range:
         """The seeds of an arm, so many if it is told."""
@@ -228,11 +222,6 @@ class Metric(_Part):
             raise ValueError(f"{self.measure} is a share, of which there is no gain")
         return self
 
-    @model_serializer(mode="wrap")
-    def _as_before(self, handler: Any) -> dict[str, Any]:
-        """Without what is newer than suites that are known by their digest, where it is unused."""
-        return {k: x for k, x in handler(self).items() if k != "arms" or x}
-
     def applies(self, arm: SuiteArm) -> bool:
         """Whether it is measured in an arm."""
         there = not self.arms or any(fnmatch.fnmatch(arm.id, name) for name in self.arms)
@@ -322,12 +311,6 @@ class Hypothesis(_Part):
             )
         return self
 
-    @model_serializer(mode="wrap")
-    def _as_before(self, handler: Any) -> dict[str, Any]:
-        """Without what is newer than suites that are known by their digest, where it is unused."""
-        newer = ("than", "level", "published", "untested")
-        return {k: x for k, x in handler(self).items() if k not in newer or x not in ("", None)}
-
 
 class Suite(_Part):
     """A whole experiment."""
@@ -345,12 +328,6 @@ class Suite(_Part):
     average: Annotated[tuple[Average, ...], Field(max_length=20)] = ()
     left_out: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()  # arms that are not asked for
     other_ends: Annotated[tuple[str, ...], Field(max_length=20)] = ()  # than its arms had
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, handler: Any) -> dict[str, Any]:
-        """Without what is newer than suites that are known by their digest, where it is unused."""
-        newer = ("curve", "average", "left_out", "other_ends")
-        return {k: x for k, x in handler(self).items() if k not in newer or x}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Suite":

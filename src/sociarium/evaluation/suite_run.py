@@ -122,8 +122,7 @@ class UnitResult:
 
     def line(self) -> bytes:
         """As it is written down."""
-        told = {name: x for name, x in vars(self).items() if name != "curves" or x}
-        text = json.dumps(told).encode()
+        text = json.dumps(vars(self)).encode()
         return text[:-1] + b', "check": "%08x"}\n' % zlib.crc32(text)
 
     @classmethod
@@ -132,7 +131,7 @@ class UnitResult:
         row = json.loads(unchecked(line))
         tables = ("values", "curves")
         told = {name: _fixed(x) for name, x in row.items() if name not in tables}
-        told |= {n: {name: _fixed(x) for name, x in row[n].items()} for n in tables if n in row}
+        told |= {table: {name: _fixed(x) for name, x in row[table].items()} for table in tables}
         return cls(**told)
 
 

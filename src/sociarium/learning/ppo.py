@@ -5,7 +5,7 @@ recurrent PPO in the network's core, parameter sharing in a leading seat axis of
 are one more leading axis. Lanes (parallel environments) are spread over the devices.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -68,18 +68,13 @@ class PpoConfig(eqx.Module):
         return 1 if self.network.core == "none" else self.bptt_length
 
 
-class PpoLearner(eqx.Module):
-    """What is fitted, wherever experience comes from."""
+class PpoState(eqx.Module):
+    """The state of training: all that a checkpoint stores."""
 
     weights: ActorCritic
     opt_state: Any
     key: Key[Array, ""]
     updates: Int[Array, ""]
-
-
-class PpoState(PpoLearner):
-    """Everything that training in lanes goes on from."""
-
     memory: Any  # of recurrent cores
     reset: Bool[Array, " lanes"]  # where an episode begins
     rollout: RolloutState
@@ -96,55 +91,98 @@ class Trajectory(eqx.Module):
     action: Int[Array, "*batch seats"]
     log_prob: Float[Array, "*batch seats"]
     value: Float[Array, "*batch seats"]
-    weight: Float[Array, "*batch seats"] | None = None  # of a row, 1 on average; None: all are 1
 
 
-Learner = TypeVar("Learner", bound=PpoLearner)
+class PpoTrainer:
+    """Trains the seats of a world, all of them but those of frozen partners."""
 
+    per_lane: tuple[str, ...] = ("memory", "reset", "rollout")
 
-class PpoFitter:
-    """Fits weights to what was played; `axes` name what it is spread over, if it is."""
-
-    def __init__(self, config: PpoConfig, learners: int, axes: tuple[str, ...]) -> None:
-        self.axes = axes
-        self.seats = PerSeat(config.network.shared, learners)
+    def __init__(
+        self,
+        env: Environment[Any, Any],
+        config: PpoConfig,
+        *,
+        params: Any = None,
+        partners: Partners = ALONE,
+        devices: int = 1,
+        curriculum: str = "",
+    ) -> None:
+        _check(config, partners)
+        self.env = env
+        self.params = env.params() if params is None else params
+        self.curriculum = Curriculum(env, curriculum)
+        self.first_params = self.curriculum.at(self.params, jnp.float32(0))
+        self.worker = RolloutWorker(env, config.lanes // devices, partners)
+        self.devices = devices
+        self.seats = PerSeat(config.network.shared, self.worker.learners)
         self.optimiser = optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_adam(eps=1e-5)
         )
 
-    def opt_state(self, weights: ActorCritic, network: NetworkConfig) -> Any:
-        """Where the optimiser begins."""
-        init: Any = self.optimiser.init if network.shared else jax.vmap(self.optimiser.init)
-        return init(weights)
+    def begin(self, key: Key[Array, ""], config: PpoConfig, preference: Preference) -> PpoState:
+        """The initial learner state."""
+        weights = self._weights(jax.random.fold_in(key, WEIGHTS), config.network)
+        shared = config.network.shared
+        init: Any = self.optimiser.init if shared else jax.vmap(self.optimiser.init)
+        all_lanes = RolloutWorker(self.env, config.lanes, self.worker.partners)
+        core = weights.core if shared else jax.tree.map(lambda x: x[0], weights.core)
+        return PpoState(
+            weights=weights,
+            opt_state=init(weights),
+            memory=core.begin(config.lanes, self.worker.learners),
+            reset=jnp.ones(config.lanes, bool),
+            rollout=all_lanes.begin(jax.random.fold_in(key, LANES), self.first_params, preference),
+            key=jax.random.fold_in(key, FIT),
+            updates=jnp.int32(0),
+        )
 
-    def _read(
-        self, weights: ActorCritic, view: View, reset: Bool[Array, " lanes"], memory: Any
-    ) -> tuple[Float[Array, "lanes seats features"], Any]:
-        """One step of reading."""
-        view = jax.tree.map(lambda x: x[None], view)
-        features, memory = self.seats.read(weights, view, reset[None], memory)
-        return features[0], memory
+    def update(
+        self, learner: PpoState, config: PpoConfig, preference: Preference
+    ) -> tuple[PpoState, UpdateReport]:
+        """Collects a rollout, then fits to it."""
+        learner, trajectory, advantages, stats = self.collect(learner, config, preference)
+        learner, metrics = self.fit(learner, config, trajectory, advantages)
+        return learner, UpdateReport(self._over_devices(stats, jax.lax.psum), metrics)
 
-    def advantages(
-        self,
-        config: PpoConfig,
-        utility: Float[Array, "time *batch"],
-        value: Float[Array, "time *batch"],
-        next_value: Float[Array, "time *batch"],
-        terminated: Bool[Array, "time *lanes"],
-        ended: Bool[Array, "time *lanes"],
-    ) -> Float[Array, "time *batch"]:
-        """Generalised advantages, with a time limit as an end only where the config has it so."""
+    def collect(
+        self, learner: PpoState, config: PpoConfig, preference: Preference
+    ) -> tuple[PpoState, Trajectory, Float[Array, "time lanes seats"], EpisodeStats]:
+        """Plays `num_steps` steps in every lane; what was played, and its advantages."""
+        weights, worker = learner.weights, self.worker
+        progress = learner.updates / config.updates
+        params = self.curriculum.at(self.params, progress)
+
+        def step(carry: Any, _: None) -> Any:
+            rollout, memory, reset = carry
+            now, actions, minds, memory = self._act(weights, config, rollout, memory, reset)
+            rollout, outcome = worker.step(rollout, actions, minds, params, preference, progress)
+            final = self._final_values(weights, config, outcome, rollout, memory, params)
+            ended = outcome.terminated | outcome.truncated
+            utility = outcome.utility * config.reward_scale
+            kept = (now, utility, outcome.terminated, ended, final, outcome.stats)
+            return (rollout, memory, ended), kept
+
+        carry = (learner.rollout, learner.memory, learner.reset)
+        carry, kept = jax.lax.scan(step, carry, None, length=config.num_steps)
+        trajectory, utility, terminated, ended, final, stats = kept
+        last, *_ = self._act(weights, config, *carry)
+        next_value = jnp.concatenate([trajectory.value[1:], last.value[None]])
+        next_value = jnp.where(ended[..., None], final, next_value)
         over = ended if config.horizon_ends else terminated
-        return gae(utility, value, next_value, over, ended, config.gamma, config.gae_lambda)
+        advantages = gae(
+            utility, trajectory.value, next_value, over, ended, config.gamma, config.gae_lambda
+        )
+        learner = eqx.tree_at(lambda x: (x.rollout, x.memory, x.reset), learner, carry)
+        return learner, trajectory, advantages, jax.tree.map(lambda x: x.sum(0), stats)
 
     def fit(
         self,
-        learner: Learner,
+        learner: PpoState,
         config: PpoConfig,
         trajectory: Trajectory,
         advantages: Float[Array, "time lanes seats"],
-    ) -> tuple[Learner, dict[str, Float[Array, ""]]]:
+    ) -> tuple[PpoState, dict[str, Float[Array, ""]]]:
         """Several epochs over the rollout, in minibatches that hold some steps of every lane."""
         length = config.segment_length
         segments = config.num_steps // length
@@ -197,7 +235,7 @@ class PpoFitter:
 
         ratio = jnp.exp(log_prob - trajectory.log_prob)
         clipped_ratio = jnp.clip(ratio, 1 - config.clip_eps, 1 + config.clip_eps)
-        normalised_advantages = self._normalised(advantages, trajectory.weight, config)
+        normalised_advantages = self._normalised(advantages, config)
         policy_loss = -jnp.minimum(
             ratio * normalised_advantages, clipped_ratio * normalised_advantages
         )
@@ -216,105 +254,10 @@ class PpoFitter:
             "clip_fraction": (jnp.abs(ratio - 1) > config.clip_eps).astype(jnp.float32),
             "approx_kl": ratio - 1 - (log_prob - trajectory.log_prob),
         }
-        loss, metrics = _weighed((loss, metrics), trajectory.weight)
         metrics = {name: self._over_devices(x.mean(), jax.lax.pmean) for name, x in metrics.items()}
         if config.network.shared:
             return loss.mean(), metrics
         return loss.mean(range(loss.ndim - 1)).sum(), metrics
-
-    def _normalised(
-        self, advantages: Float[Array, "*batch seats"], weight: Array | None, config: PpoConfig
-    ) -> Float[Array, "*batch seats"]:
-        """Advantages with mean 0 and deviation 1, over all who share weights."""
-        axes = tuple(range(advantages.ndim - (0 if config.network.shared else 1)))
-
-        def mean(x: Array) -> Array:
-            here = _weighed(x, weight).mean(axes, keepdims=True)
-            return self._over_devices(here, jax.lax.pmean)
-
-        centred = advantages - mean(advantages)
-        return centred / jnp.sqrt(mean(centred**2) + 1e-8)
-
-    def _over_devices(self, tree: Any, reduce: Any) -> Any:
-        return reduce(tree, self.axes) if self.axes else tree
-
-
-class PpoTrainer(PpoFitter):
-    """Trains the seats of a world, all of them but those of frozen partners."""
-
-    per_lane: tuple[str, ...] = ("memory", "reset", "rollout")
-
-    def __init__(
-        self,
-        env: Environment[Any, Any],
-        config: PpoConfig,
-        *,
-        params: Any = None,
-        partners: Partners = ALONE,
-        devices: int = 1,
-        curriculum: str = "",
-    ) -> None:
-        _check(config, partners)
-        self.env = env
-        self.params = env.params() if params is None else params
-        self.curriculum = Curriculum(env, curriculum)
-        self.first_params = self.curriculum.at(self.params, jnp.float32(0))
-        self.worker = RolloutWorker(env, config.lanes // devices, partners)
-        self.devices = devices
-        super().__init__(config, self.worker.learners, ("lanes",) if devices > 1 else ())
-
-    def begin(self, key: Key[Array, ""], config: PpoConfig, preference: Preference) -> PpoState:
-        """The initial learner state."""
-        weights = self._weights(jax.random.fold_in(key, WEIGHTS), config.network)
-        shared = config.network.shared
-        all_lanes = RolloutWorker(self.env, config.lanes, self.worker.partners)
-        core = weights.core if shared else jax.tree.map(lambda x: x[0], weights.core)
-        return PpoState(
-            weights=weights,
-            opt_state=self.opt_state(weights, config.network),
-            memory=core.begin(config.lanes, self.worker.learners),
-            reset=jnp.ones(config.lanes, bool),
-            rollout=all_lanes.begin(jax.random.fold_in(key, LANES), self.first_params, preference),
-            key=jax.random.fold_in(key, FIT),
-            updates=jnp.int32(0),
-        )
-
-    def update(
-        self, learner: PpoState, config: PpoConfig, preference: Preference
-    ) -> tuple[PpoState, UpdateReport]:
-        """Collects a rollout, then fits to it."""
-        learner, trajectory, advantages, stats = self.collect(learner, config, preference)
-        learner, metrics = self.fit(learner, config, trajectory, advantages)
-        return learner, UpdateReport(self._over_devices(stats, jax.lax.psum), metrics)
-
-    def collect(
-        self, learner: PpoState, config: PpoConfig, preference: Preference
-    ) -> tuple[PpoState, Trajectory, Float[Array, "time lanes seats"], EpisodeStats]:
-        """Plays `num_steps` steps in every lane; what was played, and its advantages."""
-        weights, worker = learner.weights, self.worker
-        progress = learner.updates / config.updates
-        params = self.curriculum.at(self.params, progress)
-
-        def step(carry: Any, _: None) -> Any:
-            rollout, memory, reset = carry
-            now, actions, minds, memory = self._act(weights, config, rollout, memory, reset)
-            rollout, outcome = worker.step(rollout, actions, minds, params, preference, progress)
-            final = self._final_values(weights, config, outcome, rollout, memory, params)
-            ended = outcome.terminated | outcome.truncated
-            utility = outcome.utility * config.reward_scale
-            kept = (now, utility, outcome.terminated, ended, final, outcome.stats)
-            return (rollout, memory, ended), kept
-
-        carry = (learner.rollout, learner.memory, learner.reset)
-        carry, kept = jax.lax.scan(step, carry, None, length=config.num_steps)
-        trajectory, utility, terminated, ended, final, stats = kept
-        last, *_ = self._act(weights, config, *carry)
-        next_value = jnp.concatenate([trajectory.value[1:], last.value[None]])
-        next_value = jnp.where(ended[..., None], final, next_value)
-        value = trajectory.value
-        advantages = self.advantages(config, utility, value, next_value, terminated, ended)
-        learner = eqx.tree_at(lambda x: (x.rollout, x.memory, x.reset), learner, carry)
-        return learner, trajectory, advantages, jax.tree.map(lambda x: x.sum(0), stats)
 
     def _act(
         self,
@@ -375,6 +318,14 @@ class PpoTrainer(PpoFitter):
         nothing = jnp.zeros((len(ended), sampler.learners))
         return jax.lax.cond(ended.any(), values, lambda: nothing)
 
+    def _read(
+        self, weights: ActorCritic, view: View, reset: Bool[Array, " lanes"], memory: Any
+    ) -> tuple[Float[Array, "lanes seats features"], Any]:
+        """One step of reading."""
+        view = jax.tree.map(lambda x: x[None], view)
+        features, memory = self.seats.read(weights, view, reset[None], memory)
+        return features[0], memory
+
     def _critic_input(
         self,
         config: PpoConfig,
@@ -402,10 +353,20 @@ class PpoTrainer(PpoFitter):
             return new(key)
         return jax.vmap(new)(jax.random.split(key, self.worker.learners))
 
+    def _normalised(
+        self, advantages: Float[Array, "*batch seats"], config: PpoConfig
+    ) -> Float[Array, "*batch seats"]:
+        """Advantages with mean 0 and deviation 1, over all who share weights."""
+        axes = tuple(range(advantages.ndim - (0 if config.network.shared else 1)))
 
-def _weighed(rows: Any, weight: Array | None) -> Any:
-    """Rows as often as their weight says."""
-    return rows if weight is None else jax.tree.map(lambda x: x * weight, rows)
+        def mean(x: Array) -> Array:
+            return self._over_devices(x.mean(axes, keepdims=True), jax.lax.pmean)
+
+        centred = advantages - mean(advantages)
+        return centred / jnp.sqrt(mean(centred**2) + 1e-8)
+
+    def _over_devices(self, tree: Any, reduce: Any) -> Any:
+        return reduce(tree, "lanes") if self.devices > 1 else tree
 
 
 def _check(config: PpoConfig, partners: Partners) -> None:
@@ -415,11 +376,6 @@ def _check(config: PpoConfig, partners: Partners) -> None:
             f"a critic that sees the {sees} takes learners to sit in the first seats, and beside "
             "partners they sit anywhere: give critic_sees own or views, as ippo and mappo do"
         )
-    check_batch(config)
-
-
-def check_batch(config: PpoConfig) -> None:
-    """Refuses numbers that do not divide, and more steps than a batch can have."""
     length = config.segment_length
     names = ("lanes", "num_steps", "epochs", "num_minibatches", "bptt_length")
     counts = {name: getattr(config, name) for name in names}

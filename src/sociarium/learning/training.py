@@ -53,11 +53,6 @@ class Plan:
     curriculum: str = ""  # a schedule of the rules' numbers, or its name
 
 
-# Left out of manifests where they are so: plans of older runs do not say them.
-LATER = {"partners": "", "learners": 1, "snapshots": 0}
-LATER_SETTINGS = {"reward_scale": 1.0}
-
-
 @dataclass(frozen=True)
 class TrainingProgress:
     """How far a run is, and how it does: its last figures, by name."""
@@ -141,10 +136,7 @@ class Training:
     @property
     def config(self) -> dict[str, Any]:
         """Everything that decides what is learned, as the manifest of a run has it."""
-        plan = dataclasses.asdict(self.plan)
-        kept = {name: value for name, value in plan.items() if LATER.get(name, ...) != value}
-        settings = {n: x for n, x in self.settings.items() if LATER_SETTINGS.get(n, ...) != x}
-        return {**kept, "hyperparameters": settings}
+        return {**dataclasses.asdict(self.plan), "hyperparameters": self.settings}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -321,7 +313,7 @@ def plan_of(folder: str | Path) -> Plan:
     """The plan that a run folder was begun with."""
     config = read_manifest(folder)["config"]
     try:
-        return read_plan({"curriculum": "", **LATER, **config})
+        return read_plan(config)
     except (KeyError, TypeError) as error:
         raise CannotRead(f"{folder} is no run folder of `sociarium train`") from error
 

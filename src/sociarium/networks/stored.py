@@ -129,8 +129,6 @@ def _view_page(spec: ViewSpec) -> dict[str, Any]:
     social = page["social"] or {}
     for number in (*page["own"], *page["shared"], *social.get("numbers", ())):
         del number["seat"], number["unit"]
-    if not social.get("numbers", True):
-        del social["numbers"]
     return page
 
 

@@ -72,10 +72,6 @@ class Strip(Frontier):
         assert isinstance(state, StripState)
         return state.seat
 
-    def in_seat_order(self, seats: Int[Array, " slots"], column: Array) -> Array:
-        """A column over the slots of all strips, in the order of seats."""
-        return strips.in_seat_order(seats, column, self.players)
-
     def jobs_of(self, state: State) -> Int[Array, " slots"]:
         """The job of whoever is in each slot."""
         return jnp.asarray(self.roles)[self.seats(state) % len(self.roles)]
@@ -278,7 +274,7 @@ class StripedFrontier(MeshWorld[StripState, Params]):
         )
 
     def _ordered(self, state: StripState, column: Array) -> Array:
-        return self.strip.in_seat_order(state.seat, column)
+        return strips.in_seat_order(state.seat, column, self.players)
 
     def observe(self, state: StripState, params: Params) -> View:
         """What everybody sees."""

@@ -20,7 +20,6 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
@@ -105,11 +104,6 @@ class MindTable(BaseModel):
         """Gives every part the files."""
         for part in self.part:
             part._beside = self.beside
-
-    @model_serializer(mode="wrap")
-    def _without_empty(self, dump: Any) -> dict[str, Any]:
-        found = dump(self)
-        return found if self.beside else {n: x for n, x in found.items() if n != "beside"}
 
     @property
     def name(self) -> str:

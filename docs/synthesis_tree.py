@@ -1,6 +1,6 @@
 """The synthesis tree as a picture: what is made of what, and what opens up what.
 
-Kinds stand in columns by how many steps of making and unlocking lie before them. A line leads from
+Kinds are in columns by the number of steps of making and unlocking before them. A line leads from
 what goes in to what comes out; a dashed line leads from a tool to what only its holder can see.
 Lines that begin together run together for as long as they can.
 """

@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ from typing import Any
 
 from PIL import Image
 
+from sociarium.arena.run_trace import TracedDecision
 from sociarium.core.text import why_forbidden
 from sociarium.views import film, people
 
@@ -33,55 +34,6 @@ _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"
 
 
 @dataclass(frozen=True)
-class PageCall:
-    """A call of a model; texts are told by their number in the page's list.
-
-    `messages` are speakers with the numbers of their parts. A call that failed has no `answer`.
-    """
-
-    role: str
-    attempt: int
-    model: str
-    messages: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    answer: int | None = None
-    failure: str = ""
-    why: str = ""
-    mode: str = ""
-    finish_reason: str = ""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost: float = 0.0
-    seconds: float | None = None
-    queued: float | None = None
-
-
-@dataclass(frozen=True)
-class PageDecision:
-    """A decision: what it became in words, with its arguments, and how it was found.
-
-    `sections` are parts of the prompt by what they are about; `chosen` is the number of a line of
-    the menu. Where texts were `left_out`, to keep the page small, its calls have none.
-    """
-
-    seat: int
-    number: int
-    step: int
-    rung: str
-    headline: str = ""
-    details: tuple[tuple[str, str], ...] = ()
-    thought: str = ""
-    failure: str = ""
-    why: str = ""
-    template: str = ""
-    landed: int | None = None
-    sections: tuple[tuple[str, int], ...] = ()
-    chosen: int | None = None
-    left_out: bool = False
-    calls: tuple[PageCall, ...] = ()
-
-
-@dataclass(frozen=True)
 class PageSeat:
     """A seat that a model decides for; `acts` are the numbers of its actions in every step."""
 
@@ -94,13 +46,16 @@ class PageSeat:
 
 @dataclass(frozen=True)
 class TracePage:
-    """All that the page shows. Pictures are data URIs; a frame is a step and a picture's number."""
+    """All that the page shows, with texts by number.
+
+    Pictures are data URIs; a frame is a step and a picture's number.
+    """
 
     title: str
     facts: tuple[str, ...]
     seats: tuple[PageSeat, ...]
-    decisions: tuple[PageDecision, ...]
-    texts: tuple[str, ...] = ()
+    decisions: tuple[TracedDecision, ...]
+    texts: Mapping[int, str] = field(default_factory=dict)
     first: int = 0  # step
     last: int = 0
     pictures: tuple[str, ...] = field(default=(), repr=False)
@@ -154,12 +109,15 @@ def _uri(image: Image.Image) -> str:
 def _plain(value: Any) -> Any:
     """A dataclass as a dictionary without what is empty; text in letters that can be seen."""
     if is_dataclass(value) and not isinstance(value, type):
-        told = {one.name: getattr(value, one.name) for one in fields(value)}
+        shown = [one.name for one in fields(value) if one.metadata.get("page", True)]
+        told = {name: getattr(value, name) for name in shown}
         return {
             name: one if name in PICTURED else _plain(one)
             for name, one in told.items()
             if one not in ("", ()) and one is not None and one is not False
         }
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     return visible(value) if isinstance(value, str) else value
@@ -168,7 +126,7 @@ def _plain(value: Any) -> Any:
 @cache
 def _template() -> tuple[str, str]:
     """The page without data, and the policy that lets only its own script and style work."""
-    page = (resources.files("sociarium.views") / TEMPLATE).read_text("utf-8")
+    page = (resources.files("sociarium.arena") / TEMPLATE).read_text("utf-8")
     (script,), (style,) = _SCRIPT.findall(page), _STYLE.findall(page)
     allowed = {
         "default-src": "'none'",

@@ -1,10 +1,10 @@
 import numpy as np
+from docs.synthesis_tree import Edge, edges, levels, tree
 
 import sociarium
 from sociarium.core.facets import Crafting
 from sociarium.core.recipes import RecipeSpec, depths
 from sociarium.views import colours
-from sociarium.views.tree import Edge, edges, levels, tree
 
 HAMMER = RecipeSpec("hammer_craft", {"wood": 1, "stone": 2}, {"hammer": 1})
 TORCH = RecipeSpec("torch_craft", {"wood": 1, "coal": 1}, {"torch": 1}, ("coal", "hammer"))
