@@ -2,11 +2,11 @@
 
 The pages are made from rule sheets, specs, parameters and cooperation cards, so they cannot drift
 from the code; a test compares them. Pictures and films are drawn from seeded episodes. Cards and
-diagrams are measured: `sociarium card --all --out docs/cards` and
-`sociarium schelling --all --out docs/pictures/schelling`. What learners came to is stored by
-`sociarium reproduce --out docs/results/STUDY` and `sociarium dilemma --all --out docs/dilemmas`.
-Random play and the best script in the tables of results come from the cards; worlds without
-cooperators have one too (`sociarium card contract_easy --out docs/cards`).
+diagrams are measured: `sociarium study controls --all --out "docs/cards/{world}.json"` and
+`sociarium study schelling --all --out "docs/pictures/schelling/{world}.svg"`. Results of learners
+are stored by `sociarium reproduce --out docs/results/STUDY` and `sociarium study dilemma --all
+--out docs/dilemmas`. Random play and the best script in the tables of results come from the cards;
+worlds without cooperators have one too.
 """
 
 import contextlib
@@ -40,12 +40,15 @@ from sociarium.cli import main as cli
 from sociarium.cli.dilemma import what_fails
 from sociarium.cli.info import numbers, page
 from sociarium.cli.reproduce import standing
+from sociarium.cli.study import command_class
+from sociarium.cli.study import overview as study_overview
 from sociarium.core.facets import Board, Bounds, Cooperation, Crafting, Places
 from sociarium.envs.kitchens.layouts import LAYOUTS
 from sociarium.envs.kitchens.menus import LEVELS
 from sociarium.envs.kitchens.overcooked import ITEMS, SOUP
 from sociarium.envs.rounds.matrix import built_in, read_game
 from sociarium.evaluation import cuisine_bounds, cuisine_scores
+from sociarium.evaluation.analyses import analyses
 from sociarium.evaluation.analyses.controls import card_table
 from sociarium.evaluation.analyses.deterrence import fine_text
 from sociarium.evaluation.analyses.dilemma import DISCOUNTS, DilemmaVerdict
@@ -483,7 +486,7 @@ def dilemma(entry: Entry) -> str:
         f"{card_table(card)}\n\n"
         f"Means of {card['episodes']} episodes for every line-up of `{card['cooperators']}` and "
         f"`{card['defectors']}`, 95% bootstrap intervals, seed {card['seed']}; "
-        f"`sociarium card {entry.family}` measures them again. "
+        f"`sociarium study controls {entry.family}` measures them again. "
         "[How to read this](../schelling.md)."
     )
 
@@ -1607,10 +1610,23 @@ def commands_page() -> str:
     for group, commands in cli.GROUPS.items():
         parts += ["", f"## {group}"]
         for name, command in commands.items():
-            module = importlib.import_module(f"sociarium.cli.{name.replace('-', '_')}")
-            text = help_of(getattr(module, command.home), f"sociarium {name}")
-            parts += ["", f"### {name}", "", "```text", text, "```"]
+            if name == "study":
+                parts += ["", "### study", "", "```text", study_overview(), "```"]
+                kinds = {f"study {one}": command_class(one) for one in analyses()}
+            else:
+                kinds = {name: command_kind(name, command)}
+            subcommands = {n: x for n, x in cli.SUBCOMMANDS.items() if n.startswith(f"{name} ")}
+            kinds |= {one: command_kind(one, found) for one, found in subcommands.items()}
+            for one, kind in kinds.items():
+                parts += ["", f"### {one}", "", "```text", help_of(kind, f"sociarium {one}"), "```"]
     return "\n".join(parts) + "\n"
+
+
+def command_kind(name: str, command: cli.Command) -> Any:
+    """The class of a command."""
+    file, _, home = command.home.rpartition(":")
+    module = importlib.import_module(f"sociarium.cli.{file or name.replace('-', '_')}")
+    return getattr(module, home)
 
 
 def help_of(kind: Any, prog: str) -> str:

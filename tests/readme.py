@@ -16,7 +16,7 @@ README = Path(__file__).parent.parent / "README.md"
 NEEDS_A_PERSON = ("play",)
 SHORTER = {  # options by command, and the values that replace them
     "train": {"--steps": "30k", "--seeds": "1"},
-    "schelling": {"--episodes": "3"},
+    "study": {"--episodes": "3"},
     "measure": {"--episodes": "3"},
     "match": {"--steps": "6"},
     "fork": {"--at": "3"},

@@ -10,11 +10,12 @@ FOLDER = Path(__file__).parent.parent / "examples" / "notebooks"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
-def test_there_are_five():
+def test_there_are_six():
     assert NOTEBOOKS == [
         "agents_in_matches",
         "first_steps",
         "kitchens",
+        "own_analysis",
         "societies_and_charters",
         "train_and_judge",
     ]

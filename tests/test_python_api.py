@@ -40,7 +40,7 @@ def test_every_exported_name_says_how_it_is_used():
     for name in sociarium.__all__:
         thing = getattr(sociarium, name)
         assert inspect.getdoc(thing), name
-    shown = ("rollout", "measure", "train", "Run", "Match", "schelling", "save_film", "configure")
+    shown = ("rollout", "measure", "train", "Run", "Match", "study", "save_film", "configure")
     for name in (*shown, "script", "load_policy"):
         assert ">>> " in inspect.getdoc(getattr(sociarium, name)), name
     with pytest.raises(AttributeError, match="rolout"):

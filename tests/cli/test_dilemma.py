@@ -1,4 +1,4 @@
-"""`sociarium dilemma`: learners beside scripts, told as one object or as a row of a table."""
+"""`sociarium study dilemma`: learners beside scripts, told as one object or as a row of a table."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`sociarium dilemma NAME`."""
+"""`sociarium study dilemma NAME`."""
 
 import json
 from dataclasses import dataclass

@@ -58,7 +58,17 @@ def figure_of(results: "Sequence[Result]", footnote: str = "") -> "Figure":
     top = 1 - 0.38 / height
     figure.text(left, top, caption, fontsize=CAPTION, color=INK, va="top", linespacing=1.25)
     figure.text(left, 0.06 / height, note, fontsize=NOTE, color=FAINT, va="bottom")
+    _fix_layout(figure)
     return figure
+
+
+def _fix_layout(figure: "Figure") -> None:
+    """Computes the layout and rounds it, since the solver's last digits differ between runs."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        x, y, width, height = axes.get_position().bounds
+        axes.set_position((round(x, 3), round(y, 3), round(width, 3), round(height, 3)))
 
 
 def write(figure: "Figure", path: Path) -> None:

@@ -62,6 +62,9 @@ class Result(abc.ABC):
         """One result of several worlds, where the analysis compares them."""
         return None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.layout().title})"
+
     def figure(self) -> Any:
         """All panels with title, caption and footnote."""
         return figures.figure_of([self])

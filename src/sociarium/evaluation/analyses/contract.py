@@ -62,7 +62,7 @@ class ContractCondition:
         return {"arm": self.name, "signed": signed, **parts}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ContractStudy(Result):
     """The conditions of a contract in one world."""
 

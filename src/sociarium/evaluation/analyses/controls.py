@@ -54,7 +54,7 @@ class Baseline:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Card(Result):
     """Baselines of one world and, in a dilemma, its controls.
 

@@ -24,7 +24,7 @@ from sociarium.metrics.bootstrap import Estimate, over_episodes
 from sociarium.players.scripted.known import scripts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PartnerReturns(Result):
     """Payoffs of focal players: `returns[focal, partner, seat, episode]`."""
 

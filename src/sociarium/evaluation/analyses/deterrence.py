@@ -37,7 +37,7 @@ PLAIN = " ,;'"  # characters of a clause that need no quoting in a name
 NOT_NOISE = 1e-4  # breaches, of which there are whole numbers in sums of small floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Deterrence(Result):
     """Fines from which on a player does not gain by defecting, and what they rest on.
 

@@ -88,7 +88,7 @@ class InstitutionResult:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InstitutionStudy(Result):
     """All institutions in one world or several."""
 

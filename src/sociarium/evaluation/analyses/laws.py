@@ -46,7 +46,7 @@ LAWS = {  # one clause for each dilemma; what is paid goes to nobody
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LawMap(Result):
     """Welfare and equality of a population under each combination of the values of a `grid`."""
 

@@ -34,7 +34,7 @@ STARTS, GONE = 10, 0.01  # shares at the start are tenths; below GONE a kind has
 TINY = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replicator(Result):
     """The payoff of each kind in each composition of a group, and where shares go.
 
