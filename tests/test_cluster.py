@@ -8,15 +8,16 @@ import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
-from sociarium.cli.crossplay import Crossplay
 
 from sociarium import cluster
 from sociarium.cli.evaluate import Evaluate
 from sociarium.cli.reproduce import Reproduce
+from sociarium.cli.study import command_class
 from sociarium.cli.sweep import Sweep
 from sociarium.cluster import RayCluster, RayWorkers, parse_engine
 from sociarium.core.errors import BadArgument, FolderInUse, MissingExtra
-from sociarium.evaluation import suite_on_ray
+from sociarium.evaluation import suite_workers
+from sociarium.evaluation.experiments.cells import CELLS
 from sociarium.learning import studies
 from sociarium.learning.studies import Cell, Study
 from sociarium.learning.training import Plan
@@ -56,7 +57,7 @@ def here(monkeypatch):
     there = lambda name, *at: find("json" if name == "ray" else name, *at)  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", there)
     monkeypatch.setattr(RayCluster, "connect", lambda self: given.pop(0))
-    monkeypatch.setattr(suite_on_ray, "use_cluster_limits", lambda: None)
+    monkeypatch.setattr(suite_workers, "use_cluster_limits", lambda: None)
     monkeypatch.setattr(*LISTED)
     return given
 
@@ -99,16 +100,21 @@ def test_the_table_of_a_sweep_is_byte_equal(here, tmp_path):
 def test_pairs_of_a_crossplay_earn_what_they_earn_in_one_batch(here, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     seats = "script:tit_for_tat script:defector random"
-    asked = Crossplay("matrix?game=prisoners_dilemma&rounds=4", seats, 3, json=True)
+    world = "matrix?game=prisoners_dilemma&rounds=4"
+    asked = command_class("crossplay")(world, 3, seats=seats, json=True)
     asked.run()
     whole = last_json(capsys)
-    there = dataclasses.replace(asked, on="ray")
-    here += [HereWorkers(4), HereWorkers()]
-    left = here[-1]
+    there = dataclasses.replace(asked, on="ray", store=tmp_path / "store")
+    here += [HereWorkers(1), HereWorkers()]
     with pytest.raises(KeyboardInterrupt):
         there.run()
+    lines = (tmp_path / "store" / CELLS).read_bytes()
+    assert 0 < len(lines.splitlines()) < 54
     there.run()
-    assert left.played == 5 and last_json(capsys) == whole
+    assert last_json(capsys) == whole
+    kept = (tmp_path / "store" / CELLS).read_bytes()
+    assert kept.startswith(lines) and len(kept.splitlines()) == 3 * 3 * 2 * 3
+    there.run()  # nothing is left, and no worker is connected to
 
 
 def test_a_study_trains_partners_before_who_learns_beside_them(here, tmp_path, capsys, monkeypatch):
@@ -152,7 +158,7 @@ def test_an_address_at_which_nobody_answers_is_refused_at_once(monkeypatch):
 
 def test_nothing_imports_ray_unless_it_is_asked_for():
     words = "import sys, sociarium, sociarium.cli.evaluate, sociarium.cli.sweep\n"
-    words += "import sociarium.cli.crossplay, sociarium.cli.reproduce\nprint('ray' in sys.modules)"
+    words += "import sociarium.cli.study, sociarium.cli.reproduce\nprint('ray' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"
 

@@ -1,15 +1,18 @@
-"""Work on many machines, by Ray: parts with names, each played once, again elsewhere if it is lost.
+"""Workers: parts of work are played by processes of this machine, or by Ray on many machines.
 
-Only the first process keeps results. What it sends is small, plans and names as JSON, and holds no
-secrets: each machine has its own in its environment. All machines see the folder that the command
-was started in.
+Parts have names, and each is played once; with Ray it is played again elsewhere if its worker is
+lost. Only the first process keeps results. What it sends is small, plans and names as JSON, and
+holds no secrets: each machine has its own in its environment. All machines see the folder that the
+command was started in.
 """
 
 import contextlib
 import importlib
 import importlib.util
 import json
+import multiprocessing
 import os
+import signal
 import socket
 import threading
 import time
@@ -17,11 +20,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from sociarium.core.errors import BadArgument, FolderInUse, MissingExtra, SociariumError
 from sociarium.core.manifest import versions
-from sociarium.machine import configure, cores, machine_cache
+from sociarium.machine import configure, cores, die_with, machine_cache
 
 NAMESPACE = "sociarium"
 BEAT = 2.0  # seconds between two signs of life of a worker
@@ -51,6 +54,86 @@ class WorkPart:
 
 # Is told how many machines and workers are there, and the shares of parts that are not done yet.
 OnStanding = Callable[[int, int, float], None]
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """What plays parts of work: processes of this machine, or those of a cluster."""
+
+    @property
+    def at_once(self) -> int:
+        """The number of parts that can be played at once."""
+        ...
+
+    def play(
+        self,
+        begin: Begin,
+        given: str,
+        parts: Iterable[WorkPart],
+        *,
+        processors: int = 1,
+        on_standing: OnStanding = ...,
+    ) -> Iterator[tuple[WorkPart, str]]:
+        """Plays all parts and gives their results in the order in which they end.
+
+        `begin` is a function of a module, called once in each worker with what is `given`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Releases the workers."""
+        ...
+
+
+_local: list[Play] = []  # of a local process
+
+
+class LocalWorkers:
+    """Processes of this machine; they end with the first process, however it ends."""
+
+    def __init__(self, jobs: int) -> None:
+        self.at_once = jobs
+
+    def play(
+        self,
+        begin: Begin,
+        given: str,
+        parts: Iterable[WorkPart],
+        *,
+        processors: int = 1,
+        on_standing: OnStanding = lambda machines, workers, shares: None,
+    ) -> Iterator[tuple[WorkPart, str]]:
+        """As in `Workers`."""
+        waiting = list(parts)
+        context, jobs = multiprocessing.get_context("spawn"), min(self.at_once, len(waiting))
+        with context.Pool(max(jobs, 1), _begin_local, (begin, given, os.getpid())) as pool:
+            yield from pool.imap_unordered(_play_local, waiting)
+
+    def close(self) -> None:
+        """The processes have ended already."""
+
+
+def _begin_local(begin: Begin, given: str, parent: int) -> None:
+    die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process stops the others
+    configure(devices=1)
+    _local.append(begin(given))
+
+
+def _play_local(part: WorkPart) -> tuple[WorkPart, str]:
+    return part, _local[0](part.told, lambda share: None)
+
+
+def parse_workers(on: str, jobs: int) -> Callable[[], Workers] | None:
+    """Connects to the workers that `--on` and `--jobs` name; None for this process alone."""
+    cluster = parse_engine(on)
+    if jobs < 1:
+        raise BadArgument(f"--jobs must be at least 1; given {jobs}")
+    if cluster and jobs > 1:
+        raise BadArgument("--jobs is for processes of this machine; leave it out with --on ray")
+    if cluster:
+        return cluster.connect
+    return (lambda: LocalWorkers(jobs)) if jobs > 1 else None
 
 
 class WorkLost(SociariumError):

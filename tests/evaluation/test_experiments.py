@@ -12,6 +12,7 @@ import pytest
 
 from sociarium import catalogue
 from sociarium.arena.rollout import rollout
+from sociarium.cluster import parse_workers
 from sociarium.core.errors import BadArgument, UnknownName
 from sociarium.envs.dilemmas import coins
 from sociarium.evaluation.analyses.schelling import Schelling
@@ -211,6 +212,23 @@ def test_a_world_file_is_known_by_its_content(tmp_path, monkeypatch):
         play(Design((meadow(),), (lineup,), 1), tmp_path / "store", on_progress=silent)
 
 
+def test_other_processes_play_the_same_table(tmp_path):
+    """Two jobs, with a store and without one; a design survives its way to them."""
+    design = coins_design(events=("took_own",))
+    assert Design.from_json(design.to_json()).to_json() == design.to_json()
+    whole = play(design, on_progress=silent)
+    assert play(design, jobs=2, on_progress=silent) == whole
+    assert play(design, tmp_path, jobs=2, on_progress=silent) == whole
+    assert len((tmp_path / CELLS).read_bytes().splitlines()) == design.size
+    made = Condition(catalogue.make("coins?horizon=5"))
+    assert "coins-v0?horizon=5" in Design((made,), design.lineups, 1).to_json()
+    with pytest.raises(BadArgument, match="by name"):
+        meadows = Design((meadow(),), mixtures(RANDOM, IDLE, 3), 1)
+        meadows.to_json()
+    with pytest.raises(BadArgument, match="--jobs must be at least 1"):
+        parse_workers("local", 0)
+
+
 KILLED = """
 import sys
 from pathlib import Path
@@ -218,15 +236,22 @@ from sociarium.evaluation.experiments import execution
 from sociarium.views.progress import silent
 from tests.evaluation.test_experiments import coins_design
 execution.AT_ONCE = 2
-execution.play(coins_design(), Path(sys.argv[1]), on_progress=silent)
+if __name__ == "__main__":
+    jobs = int(sys.argv[2])
+    execution.play(coins_design(), Path(sys.argv[1]), jobs=jobs, on_progress=silent)
 """
 
 
-def test_an_experiment_that_is_killed_twice_ends_as_one_that_was_not(tmp_path):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_experiment_that_is_killed_twice_ends_as_one_that_was_not(tmp_path, jobs):
     """Killed by SIGKILL while it writes cells; every cell is there once, the table is equal."""
-    file, kills = tmp_path / CELLS, 0
+    store, script = tmp_path / "store", tmp_path / "killed.py"
+    file, kills = store / CELLS, 0
+    script.write_text(KILLED)
     for wanted in (1, 3):
-        running = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+        paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), os.getcwd()]))
+        words = [sys.executable, str(script), str(store), jobs]
+        running = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": paths})
         while running.poll() is None:
             if file.exists() and len(file.read_bytes().splitlines()) >= wanted:
                 os.kill(running.pid, signal.SIGKILL)
@@ -234,7 +259,7 @@ def test_an_experiment_that_is_killed_twice_ends_as_one_that_was_not(tmp_path):
             time.sleep(0.01)
     assert kills
     design = coins_design()
-    table = play(design, tmp_path, on_progress=silent)
+    table = play(design, store, on_progress=silent)
     assert table == play(design, on_progress=silent)
     keys = [json.loads(line)["key"] for line in file.read_bytes().splitlines()]
     assert len(keys) == len(set(keys)) == design.size

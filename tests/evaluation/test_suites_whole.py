@@ -10,6 +10,7 @@ import time
 import pytest
 
 from sociarium.cli.evaluate import Evaluate
+from sociarium.cluster import LocalWorkers
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.findings import Findings
 from sociarium.evaluation.pack_file import PAGE, REPORT
@@ -17,8 +18,8 @@ from sociarium.evaluation.private_split import SECRET, commitment, private_split
 from sociarium.evaluation.report import render_report
 from sociarium.evaluation.suite import Suite, read_suite
 from sociarium.evaluation.suite_estimate import estimate_suite
-from sociarium.evaluation.suite_processes import in_processes
 from sociarium.evaluation.suite_run import SuiteRun
+from sociarium.evaluation.suite_workers import in_workers
 from sociarium.language.models.config import Models
 
 GRUDGE = "agent:tests.evaluation.planted:Grudge"
@@ -54,7 +55,7 @@ def test_several_processes_find_what_one_finds(tmp_path):
     one = played(whole, [FAKE, "script:cooperator"], tmp_path / "one")
     run = SuiteRun(whole, [FAKE, "script:cooperator"], tmp_path / "two")
     run.begin()
-    two = Findings(whole, run.units, run.play(apart=in_processes(run, 2, None)))
+    two = Findings(whole, run.units, run.play(apart=in_workers(run, LocalWorkers(2), None)))
     assert one.as_dict() == two.as_dict() and len(one.results) == 4
 
 

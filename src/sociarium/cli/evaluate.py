@@ -15,7 +15,7 @@ from rich.table import Table
 from sociarium.arena import ends
 from sociarium.cli.checks import On, at_least
 from sociarium.cli.suite_tables import role_table, show
-from sociarium.cluster import parse_engine
+from sociarium.cluster import RayWorkers, parse_workers
 from sociarium.core import disk
 from sociarium.core.code import code_in
 from sociarium.core.compiling import equal_programs_once
@@ -30,14 +30,13 @@ from sociarium.evaluation.report import write_report
 from sociarium.evaluation.report_films import check_films, read_films, write_films
 from sociarium.evaluation.suite import MODEL_SEAT, Suite, contestant, read_suite, suites
 from sociarium.evaluation.suite_estimate import estimate_suite
-from sociarium.evaluation.suite_on_ray import play_on_ray
-from sociarium.evaluation.suite_processes import in_processes
 from sociarium.evaluation.suite_run import SuiteRun, environment
+from sociarium.evaluation.suite_workers import in_workers
 from sociarium.evaluation.unit_table import TABLE, unit_table
 from sociarium.language.models.config import Models, find_models
 from sociarium.language.models.runtime import FAKE, ModelRuntime, use_runtime
 from sociarium.players import roster
-from sociarium.views.progress import progress
+from sociarium.views.progress import progress, work_progress
 
 Name = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SUITE")]
 
@@ -76,10 +75,7 @@ class Evaluate:
         if not self.suite:
             _list(console)
             return
-        at_least("jobs", self.jobs)
-        cluster = parse_engine(self.on)
-        if cluster and self.jobs > 1:
-            raise BadArgument("--jobs is for processes of this machine; leave it out with --on ray")
+        connect = parse_workers(self.on, self.jobs)
         suite, sealed = self._chosen()
         check_films(suite, self.films)
         part = "-part" if self.only or self.ends else ""
@@ -92,8 +88,8 @@ class Evaluate:
             )
         run, models = SuiteRun(suite, self.model, out, self.seeds), find_models(self.models)
         workers = None
-        if cluster and not self.plan and run.left(run.done()):
-            workers = cluster.connect()
+        if connect and not self.plan and run.left(run.done()):
+            workers = connect()
         if self.plan or not self.json:
             _plan(console, run, models, ask=self.plan or _real(run))
         if self.plan:
@@ -106,11 +102,13 @@ class Evaluate:
         _check_seats(run)
         run.begin(self._registered(), self.only, sealed, self._named())
         with use_runtime(ModelRuntime(models)), equal_programs_once():
-            if workers:
-                done = play_on_ray(run, workers, self.models)
+            if isinstance(workers, RayWorkers):
+                with work_progress(suite.id) as bar:
+                    played = in_workers(run, workers, self.models, bar.there)
+                    done = run.play(bar.units, played)
+                workers.close()
             else:
-                apart = in_processes(run, self.jobs, self.models) if self.jobs > 1 else None
-                done = run.play(apart=apart)
+                done = run.play(apart=in_workers(run, workers, self.models) if workers else None)
         found = Findings(suite, run.units, done)
         disk.replace(out / REPORT, report_bytes(found))
         where = f"{out / REPORT} holds it all, and {out / PAGE} shows it."

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from sociarium import catalogue
-from sociarium.cli.checks import Count, OptionalSteps, World
+from sociarium.cli.checks import Count, On, OptionalSteps, World
 from sociarium.cli.output import (
     PER_WORLD,
     check_out,
@@ -56,6 +56,10 @@ class StudyOptions:
             "same episodes, play only what is missing",
         ),
     ] = field(default=None, kw_only=True)
+    jobs: Annotated[
+        int, tyro.conf.arg(metavar="N", help="processes of this machine that play episodes")
+    ] = field(default=1, kw_only=True)
+    on: Annotated[On, tyro.conf.arg(metavar="ENGINE")] = field(default="local", kw_only=True)
     models: Annotated[
         Path | None,
         tyro.conf.arg(
@@ -78,7 +82,9 @@ class StudyOptions:
         for name in names:
             one = replace(analysis, world=name, all=False)
             with use_models(self.models) if self.models else nullcontext():
-                tables.append(one.tables(self.store))
+                tables.append(
+                    one.tables(self.store, jobs=self.jobs, on=self.on, models=self.models)
+                )
             results.append(one.analyse(tables[-1]))
             if not self.json and not analysis.together:
                 print_result(results[-1])

@@ -111,16 +111,12 @@ class Analysis(abc.ABC):
         """Plays what the store lacks, then analyses it."""
         return self.analyse(self.tables(store, on_progress=on_progress))
 
-    def tables(
-        self, store: Path | None = None, *, on_progress: OnProgress | None = None
-    ) -> dict[str, PayoffTable]:
-        """The payoffs of all experiments."""
+    def tables(self, store: Path | None = None, **how: Any) -> dict[str, PayoffTable]:
+        """The payoffs of all experiments; `how` are other arguments of `play`."""
         if self.episodes < 1:
             raise BadArgument(f"episodes is 1 or more; given {self.episodes}")
         designs = self.designs()
-        return {
-            name: play(design, store, on_progress=on_progress) for name, design in designs.items()
-        }
+        return {name: play(design, store, **how) for name, design in designs.items()}
 
 
 def html_table(rows: Sequence[Row]) -> str:

@@ -5,6 +5,7 @@ and an analysis turns the table into a result.
 """
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from sociarium.arena.seating import Chair, chairs_of, name_of
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.players.roster import Seat
+from sociarium.players.roster import chair as read_chair
 
 World = Environment[Any, Any] | str
 Seating = Literal["random", "fixed"]
@@ -109,6 +111,37 @@ class Design:
         if len(sizes) > 1:
             raise BadArgument(f"all line-ups of a design have as many seats; given {sizes}")
 
+    def to_json(self) -> str:
+        """The design as text, for other processes; worlds and players must be given by name."""
+        worlds = [_world_name(one.world) for one in self.conditions]
+        if not all(worlds) or not all(isinstance(kind, Seat) for kind in self.kinds):
+            raise BadArgument(
+                "other processes need worlds and players by name, such as my_world.py:MyWorld and "
+                "script:cooperator; given objects. Leave out jobs and on"
+            )
+        return json.dumps(
+            {
+                **{name: getattr(self, name) for name in _PLAIN},
+                "conditions": [
+                    [name, one.charter, plain_params(one.params), dict(one.factors)]
+                    for name, one in zip(worlds, self.conditions, strict=True)
+                ],
+                "lineups": [[list(map(str, one.seats)), one.focal] for one in self.lineups],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Design":
+        """The design that `to_json` wrote."""
+        read: dict[str, Any] = json.loads(text)
+        for name in ("events", "gauges"):
+            read[name] = tuple(read[name])
+        read["conditions"] = tuple(Condition(*one) for one in read["conditions"])
+        read["lineups"] = tuple(
+            LineUp(tuple(map(read_chair, seats)), tuple(focal)) for seats, focal in read["lineups"]
+        )
+        return cls(**read)
+
     @property
     def players(self) -> int:
         """The number of seats of a line-up."""
@@ -122,13 +155,30 @@ class Design:
     @property
     def kinds(self) -> tuple[Chair, ...]:
         """The different players, in the order in which line-ups name them."""
-        return _distinct([chair for lineup in self.lineups for chair in lineup.seats])
+        return _distinct([seat for lineup in self.lineups for seat in lineup.seats])
 
     @property
     def composition(self) -> Int[np.ndarray, "lineups players"]:
         """The number of each seat's player among the `kinds`, before seats are drawn."""
         kinds = self.kinds
-        return np.array([[_place(kinds, chair) for chair in one.seats] for one in self.lineups])
+        return np.array([[_place(kinds, seat) for seat in one.seats] for one in self.lineups])
+
+
+def _world_name(world: World) -> str:
+    """The name that makes this environment; empty if none does."""
+    if isinstance(world, str):
+        return world
+    return world.id if world.id and catalogue.make(world.id) == world else ""
+
+
+_PLAIN = ("episodes", "seed", "seating", "steps", "events", "gauges")
+
+
+def plain_params(params: Any) -> dict[str, Any]:
+    """Changed parameters as plain values, by name."""
+    if not isinstance(params, Mapping):
+        raise BadArgument(f"give parameters by name, as in {{'law.fine': 2}}; given {params!r}")
+    return {name: np.asarray(value).tolist() for name, value in params.items()}
 
 
 def _distinct(chairs: Sequence[Chair]) -> tuple[Chair, ...]:

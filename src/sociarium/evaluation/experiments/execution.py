@@ -1,7 +1,9 @@
 """Plays a design: every condition, line-up and episode, and gives the table of payoffs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from jaxtyping import Int
 
 from sociarium.arena.batch import MOST_LANES, Batch, stacked
 from sociarium.arena.seating import decides_outside, names_of, shuffled
+from sociarium.cluster import OnShare, Play, RayWorkers, Workers, WorkPart, parse_workers
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.experiments.cells import (
@@ -24,6 +27,8 @@ from sociarium.evaluation.experiments.cells import (
 from sociarium.evaluation.experiments.design import Condition, Design
 from sociarium.evaluation.experiments.matches import MATCHES, HostedEpisode, play_matches
 from sociarium.evaluation.experiments.table import ConditionLabel, PayoffTable
+from sociarium.language.models.cluster_limits import use_cluster_limits
+from sociarium.language.models.runtime import use_models
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent, watched
 
@@ -166,7 +171,13 @@ def programs(design: Design) -> list[Program]:
 
 
 def play(
-    design: Design, store: Path | None = None, *, on_progress: OnProgress | None = None
+    design: Design,
+    store: Path | None = None,
+    *,
+    jobs: int = 1,
+    on: str = "local",
+    models: Path | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PayoffTable:
     """Plays every episode of a design and gives its table of payoffs.
 
@@ -176,9 +187,12 @@ def play(
         design: conditions, line-ups, episodes.
         store: a folder that keeps every episode; those that are there are not played again. Without
             it nothing is written.
-        on_progress: called with the steps done and all steps; by default a progress bar.
+        jobs: processes of this machine that play episodes.
+        on: "local", "ray" (on this machine) or "ray:ADDRESS" of a cluster.
+        models: a file of language models for other processes; by default that of the folder.
+        on_progress: called with the amount done and the whole; by default a progress bar.
     """
-    parts = programs(design)
+    parts, connect = programs(design), parse_workers(on, jobs)
     kept = None if store is None else CellStore(store)
     if kept is None and max(len(part.cells) for part in parts) > MOST_LANES:
         raise BadArgument(
@@ -187,42 +201,102 @@ def play(
         )
     names = " and ".join(dict.fromkeys(part.env.id or repr(part.env) for part in parts))
     with watched(on_progress, f"{names}, {design.size:,} episodes") as report:
-        if kept is None:
+        if kept is None and connect is None:
             found = [
                 part.play(part.cells, _share(report, number, len(parts)))
                 for number, part in enumerate(parts)
             ]
         else:
-            found = _play_stored(parts, kept, report)
+            found = _play_missing(design, parts, kept, connect, models, report)
     return _table(design, parts, found)
 
 
-def _play_stored(
-    parts: Sequence[Program], store: CellStore, on_progress: OnProgress
+def _play_missing(
+    design: Design,
+    parts: Sequence[Program],
+    store: CellStore | None,
+    connect: Callable[[], Workers] | None,
+    models: Path | None,
+    on_progress: OnProgress,
 ) -> list[list[Cell]]:
-    """Plays what a store lacks, and gives all cells."""
-    with store.writing():
-        known = store.read()
-        total = sum(len(part.cells) for part in parts)
-        for part, cells in missing(parts, known):
-            on_progress(len(known), total)
-            played = part.play([part.cells[n] for n in cells], folder=store.folder)
-            found = {part.keys[n]: cell for n, cell in zip(cells, played, strict=True)}
-            store.add(found)
+    """Plays the cells that a store lacks, by workers if there are any, and gives all cells."""
+    with store.writing() if store else nullcontext():
+        known = dict(store.read()) if store else {}
+        keys = [part.keys for part in parts]
+        left = [
+            (p, n) for p, own in enumerate(keys) for n in range(len(own)) if own[n] not in known
+        ]
+        done = design.size - len(left)
+        on_progress(done, design.size)
+        folder = store.folder if store else None
+        for place, numbers, cells in _played(design, parts, left, connect, models, folder):
+            found = {keys[place][n]: cell for n, cell in zip(numbers, cells, strict=True)}
+            if store:
+                store.add(found)
             known |= found
-        on_progress(total, total)
-    return [[known[key] for key in part.keys] for part in parts]
+            done += len(numbers)
+            on_progress(done, design.size)
+    return [[known[key] for key in own] for own in keys]
 
 
-def missing(
-    parts: Sequence[Program], known: Mapping[str, Cell]
-) -> Iterator[tuple[Program, list[int]]]:
-    """The cells that are not known, in portions that are played at once."""
-    for part in parts:
-        left = [n for n, key in enumerate(part.keys) if key not in known]
-        at_once = HOSTED_AT_ONCE if part.has_hosts else AT_ONCE
-        for first in range(0, len(left), at_once):
-            yield part, left[first : first + at_once]
+Portion = tuple[int, list[int]]  # the place of a program, and numbers of its cells
+
+
+def _played(
+    design: Design,
+    parts: Sequence[Program],
+    left: Sequence[tuple[int, int]],
+    connect: Callable[[], Workers] | None,
+    models: Path | None,
+    folder: Path | None,
+) -> Iterator[tuple[int, list[int], list[Cell]]]:
+    """Plays portions of these cells, in this process or by workers."""
+    if connect is None or not left:
+        for place, numbers in _portions(parts, left, 1):
+            part = parts[place]
+            yield place, numbers, part.play([part.cells[n] for n in numbers], folder=folder)
+        return
+    given = {"design": design.to_json(), "folder": folder and str(folder.resolve())}
+    given |= {"models": models and str(models.resolve())}
+    workers = connect()
+    given["cluster"] = isinstance(workers, RayWorkers)
+    work = [
+        WorkPart(f"{place}-{numbers[0]}", json.dumps([place, numbers]))
+        for place, numbers in _portions(parts, left, 2 * workers.at_once)
+    ]
+    for part, text in workers.play(_begin_worker, json.dumps(given), work):
+        yield *json.loads(part.told), [Cell(**row) for row in json.loads(text)]
+    workers.close()
+
+
+def _portions(
+    parts: Sequence[Program], left: Sequence[tuple[int, int]], count: int
+) -> Iterator[Portion]:
+    """Cells of one program at a time, in at least `count` portions if there are so many cells."""
+    for place, part in enumerate(parts):
+        own = [n for p, n in left if p == place]
+        most = HOSTED_AT_ONCE if part.has_hosts else AT_ONCE
+        size = max(1, min(most, -(-len(own) // count)))
+        for first in range(0, len(own), size):
+            yield place, own[first : first + size]
+
+
+def _begin_worker(given: str) -> Play:
+    """Plays portions of a design in another process."""
+    asked = json.loads(given)
+    parts = programs(Design.from_json(asked["design"]))
+    folder, models = (asked[name] and Path(asked[name]) for name in ("folder", "models"))
+    if asked["cluster"]:
+        use_cluster_limits()
+
+    def play(portion: str, on_share: OnShare) -> str:
+        place, numbers = json.loads(portion)
+        part = parts[place]
+        with use_models(models) if models else nullcontext():
+            cells = part.play([part.cells[n] for n in numbers], folder=folder)
+        return json.dumps([asdict(cell) for cell in cells])
+
+    return play
 
 
 def _share(on_progress: OnProgress, number: int, count: int) -> OnProgress:
