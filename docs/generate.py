@@ -1368,7 +1368,7 @@ def stages() -> list[str]:
 
 def contract_arms() -> list[str]:
     """What one player is left with in each arm of the contract study, and who signs by choice."""
-    arms = json.loads((DOCS / "pictures" / "contract_arms.json").read_text())
+    arms = json.loads((DOCS / "pictures" / "contract_arms.json").read_text())["arms"]
     card = json.loads((DOCS / "cards" / "clean_up.json").read_text())
     names = [arm["arm"] for arm in arms]
     lines = [f"| cooperating co-players | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
@@ -1465,7 +1465,7 @@ def self_interest() -> list[str]:
 
 
 def _atlas(institution: str = "", world: str = "") -> list[dict[str, Any]]:
-    entries = json.loads((DOCS / "pictures" / "atlas.json").read_text())
+    entries = json.loads((DOCS / "pictures" / "atlas.json").read_text())["entries"]
     named = {"institution": institution, "world": world}
     return [e for e in entries if all(value in ("", e[key]) for key, value in named.items())]
 
