@@ -61,7 +61,7 @@ class Program:
         """Whether any player decides outside compiled code."""
         return any(map(decides_outside, self.design.kinds))
 
-    @property
+    @cached_property
     def cells(self) -> list[tuple[int, int]]:
         """Place of the condition and lane of every episode."""
         lanes = range(len(self.seating))
@@ -160,8 +160,10 @@ class Program:
 def programs(design: Design) -> list[Program]:
     """The design by environment; conditions of equal environments share a program."""
     places: dict[Environment[Any, Any], list[int]] = {}
+    made: dict[Any, Environment[Any, Any]] = {}  # by world and charter: a grid names one often
     for place, condition in enumerate(design.conditions):
-        env = condition.environment()
+        name = condition.world, condition.charter
+        env = made[name] = made.get(name) or condition.environment()
         if env.players != design.players:
             raise BadArgument(
                 f"{env.id or env} has {env.players} players; given line-ups of {design.players}"
