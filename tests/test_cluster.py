@@ -114,7 +114,6 @@ def test_pairs_of_a_crossplay_earn_what_they_earn_in_one_batch(here, tmp_path, c
     assert last_json(capsys) == whole
     kept = (tmp_path / "store" / CELLS).read_bytes()
     assert kept.startswith(lines) and len(kept.splitlines()) == 3 * 3 * 2 * 3
-    there.run()  # nothing is left, and no worker is connected to
 
 
 def test_a_study_trains_partners_before_who_learns_beside_them(here, tmp_path, capsys, monkeypatch):

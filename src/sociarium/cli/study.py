@@ -19,6 +19,7 @@ from sociarium.cli.output import (
     to_json,
     write_results,
 )
+from sociarium.cluster import parse_workers
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.analyses import analyses, find_analysis
 from sociarium.evaluation.analyses.analysis import Result
@@ -77,14 +78,14 @@ class StudyOptions:
         analysis: Any = self
         names = chosen(analysis.world, self.all)
         check_out(self.out, several=len(names) > 1)
+        connect = parse_workers(self.on, self.jobs)
+        workers = connect() if connect else None  # before JAX runs: Ray starts processes
         results: list[Result] = []
         tables: list[dict[str, PayoffTable]] = []
         for name in names:
             one = replace(analysis, world=name, all=False)
             with use_models(self.models) if self.models else nullcontext():
-                tables.append(
-                    one.tables(self.store, jobs=self.jobs, on=self.on, models=self.models)
-                )
+                tables.append(one.tables(self.store, on=workers or "local", models=self.models))
             results.append(one.analyse(tables[-1]))
             if not self.json and not analysis.together:
                 print_result(results[-1])
@@ -103,6 +104,8 @@ class StudyOptions:
         for path in self.out:
             if PER_WORLD not in path.name:
                 write_results(path, results, tables)
+        if workers:
+            workers.close()
 
 
 def chosen(world: str, every: bool) -> list[str]:

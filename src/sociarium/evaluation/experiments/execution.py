@@ -1,7 +1,7 @@
 """Plays a design: every condition, line-up and episode, and gives the table of payoffs."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -177,7 +177,7 @@ def play(
     store: Path | None = None,
     *,
     jobs: int = 1,
-    on: str = "local",
+    on: str | Workers = "local",
     models: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> PayoffTable:
@@ -190,11 +190,14 @@ def play(
         store: a folder that keeps every episode; those that are there are not played again. Without
             it nothing is written.
         jobs: processes of this machine that play episodes.
-        on: "local", "ray" (on this machine) or "ray:ADDRESS" of a cluster.
+        on: "local", "ray" (on this machine), "ray:ADDRESS" of a cluster, or workers that are
+            connected already. Ray starts processes, which is safe only before JAX has run.
         models: a file of language models for other processes; by default that of the folder.
         on_progress: called with the amount done and the whole; by default a progress bar.
     """
-    parts, connect = programs(design), parse_workers(on, jobs)
+    connect = parse_workers(on, jobs) if isinstance(on, str) else None
+    workers = on if isinstance(on, Workers) else connect and connect()
+    parts = programs(design)
     kept = None if store is None else CellStore(store)
     if kept is None and max(len(part.cells) for part in parts) > MOST_LANES:
         raise BadArgument(
@@ -203,13 +206,15 @@ def play(
         )
     names = " and ".join(dict.fromkeys(part.env.id or repr(part.env) for part in parts))
     with watched(on_progress, f"{names}, {design.size:,} episodes") as report:
-        if kept is None and connect is None:
+        if kept is None and workers is None:
             found = [
                 part.play(part.cells, _share(report, number, len(parts)))
                 for number, part in enumerate(parts)
             ]
         else:
-            found = _play_missing(design, parts, kept, connect, models, report)
+            found = _play_missing(design, parts, kept, workers, models, report)
+    if connect and workers:
+        workers.close()
     return _table(design, parts, found)
 
 
@@ -217,7 +222,7 @@ def _play_missing(
     design: Design,
     parts: Sequence[Program],
     store: CellStore | None,
-    connect: Callable[[], Workers] | None,
+    workers: Workers | None,
     models: Path | None,
     on_progress: OnProgress,
 ) -> list[list[Cell]]:
@@ -231,7 +236,7 @@ def _play_missing(
         done = design.size - len(left)
         on_progress(done, design.size)
         folder = store.folder if store else None
-        for place, numbers, cells in _played(design, parts, left, connect, models, folder):
+        for place, numbers, cells in _played(design, parts, left, workers, models, folder):
             found = {keys[place][n]: cell for n, cell in zip(numbers, cells, strict=True)}
             if store:
                 store.add(found)
@@ -248,27 +253,25 @@ def _played(
     design: Design,
     parts: Sequence[Program],
     left: Sequence[tuple[int, int]],
-    connect: Callable[[], Workers] | None,
+    workers: Workers | None,
     models: Path | None,
     folder: Path | None,
 ) -> Iterator[tuple[int, list[int], list[Cell]]]:
     """Plays portions of these cells, in this process or by workers."""
-    if connect is None or not left:
+    if workers is None or not left:
         for place, numbers in _portions(parts, left, 1):
             part = parts[place]
             yield place, numbers, part.play([part.cells[n] for n in numbers], folder=folder)
         return
     given = {"design": design.to_json(), "folder": folder and str(folder.resolve())}
     given |= {"models": models and str(models.resolve())}
-    workers = connect()
-    given["cluster"] = isinstance(workers, RayWorkers)
+    given |= {"cluster": isinstance(workers, RayWorkers)}
     work = [
         WorkPart(f"{place}-{numbers[0]}", json.dumps([place, numbers]))
         for place, numbers in _portions(parts, left, 2 * workers.at_once)
     ]
     for part, text in workers.play(_begin_worker, json.dumps(given), work):
         yield *json.loads(part.told), [Cell(**row) for row in json.loads(text)]
-    workers.close()
 
 
 def _portions(
