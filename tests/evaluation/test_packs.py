@@ -418,15 +418,22 @@ def test_a_policy_is_played_if_it_is_the_one_that_was_packed(file, tmp_path, mon
     assert "another policy" in replayed._reason(chair("policy:runs/x"), world)
 
 
+def change_prompts(monkeypatch):
+    """The package has other prompts from now on."""
+    for module in ("experiments.cells", "suite_run"):
+        place = f"sociarium.evaluation.{module}.packaged_templates"
+        monkeypatch.setattr(place, lambda: {"zero_shot": "new"})
+
+
 def test_prompts_of_another_version_leave_records_to_be_played(file, monkeypatch):
-    monkeypatch.setattr("sociarium.evaluation.suite_run._templates", lambda: {"zero_shot": "new"})
+    change_prompts(monkeypatch)
     found = verify_pack(read_pack(file))
     assert (found.played, found.from_calls, found.from_records) == (2, 0, 2)
     assert "other prompts" in found.notes[0]
 
 
 def test_the_record_of_another_unit_is_refused(file, monkeypatch):
-    monkeypatch.setattr("sociarium.evaluation.suite_run._templates", lambda: {"zero_shot": "new"})
+    change_prompts(monkeypatch)
     pack = read_pack(file)
     one, two = (name for name in pack.members if name.endswith(EPISODE))
     forged(file, **{one: pack.members[two], two: pack.members[one]})

@@ -1,8 +1,10 @@
 """Analyses: one question each, a design of experiments and a pure function of its payoffs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sociarium.arena.seating import Chair
 from sociarium.core.code import load_code
 from sociarium.core.errors import UnknownName
 from sociarium.core.extensions import extensions
@@ -15,11 +17,12 @@ BUILT_IN = {
     "controls": "controls:Controls",
     "crossplay": "crossplay:Crossplay",
     "replicator": "replicator:ReplicatorAnalysis",
-    "contract": "contract:Contract",
+    "contract": "contract:ContractAnalysis",
     "institutions": "institutions:Institutions",
     "laws": "laws:Laws",
     "deterrence": "deterrence:DeterrenceAnalysis",
 }
+Option = str | int | float | bool | Sequence[str | Chair] | None  # of an analysis
 GROUP = "analyses"  # of entry points
 
 
@@ -44,7 +47,7 @@ def study(
     *,
     store: str | Path | None = None,
     on_progress: OnProgress | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Result:
     """Plays the experiment of an analysis in a world, and analyses the payoffs.
 
@@ -62,5 +65,7 @@ def study(
     for name in options:
         if name not in known:
             raise UnknownName(f"option of {analysis}", name, tuple(known))
-    made = kind(world, **options)
-    return made.study(None if store is None else Path(store), on_progress=on_progress)
+    make: Any = kind  # each analysis has options of its own
+    return make(world, **options).study(
+        None if store is None else Path(store), on_progress=on_progress
+    )

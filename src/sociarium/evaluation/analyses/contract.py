@@ -129,7 +129,7 @@ class ContractStudy(Result):
 
 
 @dataclass(frozen=True)
-class Contract(Analysis):
+class ContractAnalysis(Analysis):
     """What a contract changes in a dilemma: no player signs, all do, cooperators do, or may.
 
     Scripted cooperators and defectors sign or refuse. No training.

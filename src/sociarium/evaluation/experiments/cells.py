@@ -37,7 +37,7 @@ CHECK = ', "check": "'
 
 
 @dataclass(frozen=True)
-class Cell:
+class PlayedCell:
     """What the players of one episode earned and did, by seat."""
 
     raw: Sequence[float]
@@ -157,11 +157,11 @@ class CellStore:
         self.folder, self.file = folder, folder / CELLS
         self._lock = disk.FolderLock(folder)
 
-    def read(self) -> dict[str, Cell]:
+    def read(self) -> dict[str, PlayedCell]:
         """All whole cells."""
         return {key: cell for key, cell, _ in self._lines()}
 
-    def _lines(self) -> Iterable[tuple[str, Cell, bytes]]:
+    def _lines(self) -> Iterable[tuple[str, PlayedCell, bytes]]:
         try:
             lines = self.file.read_bytes().splitlines() if self.file.exists() else []
         except OSError as error:
@@ -169,7 +169,7 @@ class CellStore:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(unchecked(line))
-                yield row.pop("key"), Cell(**row), line + b"\n"
+                yield row.pop("key"), PlayedCell(**row), line + b"\n"
             except (ValueError, KeyError, TypeError):
                 log.warning("%s: line %d is damaged; its cell is played again", self.file, number)
 
@@ -185,7 +185,7 @@ class CellStore:
         finally:
             self._lock.close()
 
-    def add(self, cells: Mapping[str, Cell]) -> None:
+    def add(self, cells: Mapping[str, PlayedCell]) -> None:
         """Appends these cells; they are on the disk when this returns."""
         lines = (checked(json.dumps({"key": key, **asdict(x)})) for key, x in cells.items())
         disk.append(self.file, b"".join(lines))

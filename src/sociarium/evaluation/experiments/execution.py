@@ -18,8 +18,8 @@ from sociarium.cluster import OnShare, Play, RayWorkers, Workers, WorkPart, pars
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
 from sociarium.evaluation.experiments.cells import (
-    Cell,
     CellStore,
+    PlayedCell,
     cell_key,
     player_content,
     world_content,
@@ -38,7 +38,7 @@ RANDOM = Seat("random")
 
 
 @dataclass(frozen=True)
-class Program:
+class DesignProgram:
     """Episodes of a design that share one environment, and so one compiled program."""
 
     design: Design
@@ -95,14 +95,14 @@ class Program:
         cells: Sequence[tuple[int, int]],
         on_progress: OnProgress = silent,
         folder: Path | None = None,
-    ) -> list[Cell]:
+    ) -> list[PlayedCell]:
         """Plays some of the episodes: pure players in one batch, host players in matches.
 
         Matches are kept in `folder`, if there is one.
         """
         hosts = [decides_outside(kind) for kind in self.design.kinds]
         hosted = [any(hosts[kind] for kind in self.seating[lane]) for _, lane in cells]
-        found: dict[tuple[int, int], Cell] = {}
+        found: dict[tuple[int, int], PlayedCell] = {}
         for is_hosted, play in ((False, self._play_batch), (True, self._play_matches)):
             some = [cell for cell, here in zip(cells, hosted, strict=True) if here is is_hosted]
             if some:
@@ -111,7 +111,7 @@ class Program:
 
     def _play_batch(
         self, cells: Sequence[tuple[int, int]], on_progress: OnProgress, folder: Path | None
-    ) -> list[Cell]:
+    ) -> list[PlayedCell]:
         places, lanes = np.array(cells).T
         alike = all(_same(one, self.params[0]) for one in self.params)
         params = self.params[0] if alike else _by_lane(self.params, places)
@@ -127,7 +127,7 @@ class Program:
         )
         sums = batch.sums(self.design.events, on_progress, gauges=self.design.gauges)
         return [
-            Cell(
+            PlayedCell(
                 raw=sums.raw[row].tolist(),
                 distributed=sums.distributed[row].tolist(),
                 reward=sums.reward[row].tolist(),
@@ -140,7 +140,7 @@ class Program:
 
     def _play_matches(
         self, cells: Sequence[tuple[int, int]], on_progress: OnProgress, folder: Path | None
-    ) -> list[Cell]:
+    ) -> list[PlayedCell]:
         design, kinds = self.design, self.design.kinds
         episodes = [
             HostedEpisode(
@@ -157,7 +157,7 @@ class Program:
         return play_matches(episodes, design.events, design.gauges, on_progress)
 
 
-def programs(design: Design) -> list[Program]:
+def programs(design: Design) -> list[DesignProgram]:
     """The design by environment; conditions of equal environments share a program."""
     places: dict[Environment[Any, Any], list[int]] = {}
     made: dict[Any, Environment[Any, Any]] = {}  # by world and charter: a grid names one often
@@ -169,7 +169,7 @@ def programs(design: Design) -> list[Program]:
                 f"{env.id or env} has {env.players} players; given line-ups of {design.players}"
             )
         places.setdefault(env, []).append(place)
-    return [Program(design, env, tuple(found)) for env, found in places.items()]
+    return [DesignProgram(design, env, tuple(found)) for env, found in places.items()]
 
 
 def play(
@@ -220,12 +220,12 @@ def play(
 
 def _play_missing(
     design: Design,
-    parts: Sequence[Program],
+    parts: Sequence[DesignProgram],
     store: CellStore | None,
     workers: Workers | None,
     models: Path | None,
     on_progress: OnProgress,
-) -> list[list[Cell]]:
+) -> list[list[PlayedCell]]:
     """Plays the cells that a store lacks, by workers if there are any, and gives all cells."""
     with store.writing() if store else nullcontext():
         known = dict(store.read()) if store else {}
@@ -251,12 +251,12 @@ Portion = tuple[int, list[int]]  # the place of a program, and numbers of its ce
 
 def _played(
     design: Design,
-    parts: Sequence[Program],
+    parts: Sequence[DesignProgram],
     left: Sequence[tuple[int, int]],
     workers: Workers | None,
     models: Path | None,
     folder: Path | None,
-) -> Iterator[tuple[int, list[int], list[Cell]]]:
+) -> Iterator[tuple[int, list[int], list[PlayedCell]]]:
     """Plays portions of these cells, in this process or by workers."""
     if workers is None or not left:
         for place, numbers in _portions(parts, left, 1):
@@ -271,11 +271,11 @@ def _played(
         for place, numbers in _portions(parts, left, 2 * workers.at_once)
     ]
     for part, text in workers.play(_begin_worker, json.dumps(given), work):
-        yield *json.loads(part.told), [Cell(**row) for row in json.loads(text)]
+        yield *json.loads(part.told), [PlayedCell(**row) for row in json.loads(text)]
 
 
 def _portions(
-    parts: Sequence[Program], left: Sequence[tuple[int, int]], count: int
+    parts: Sequence[DesignProgram], left: Sequence[tuple[int, int]], count: int
 ) -> Iterator[Portion]:
     """Cells of one program at a time, in at least `count` portions if there are so many cells."""
     for place, part in enumerate(parts):
@@ -325,7 +325,7 @@ def _by_lane(params: Sequence[Any], places: Int[np.ndarray, " lanes"]) -> Any:
 
 
 def _table(
-    design: Design, parts: Sequence[Program], found: Sequence[Sequence[Cell]]
+    design: Design, parts: Sequence[DesignProgram], found: Sequence[Sequence[PlayedCell]]
 ) -> PayoffTable:
     """The table of these cells, conditions in the order of the design."""
     shape = (len(design.conditions), len(design.lineups), design.episodes)

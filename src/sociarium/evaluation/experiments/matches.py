@@ -16,7 +16,7 @@ from sociarium.core.environment import Environment
 from sociarium.core.errors import CannotRead
 from sociarium.core.manifest import MANIFEST, read_manifest
 from sociarium.core.record import Record
-from sociarium.evaluation.experiments.cells import Cell
+from sociarium.evaluation.experiments.cells import PlayedCell
 from sociarium.language.models.runtime import current_runtime
 from sociarium.players.roster import Seat
 from sociarium.views.progress import OnProgress, silent
@@ -71,7 +71,7 @@ def play_matches(
     events: Sequence[str],
     gauges: Sequence[str],
     on_progress: OnProgress = silent,
-) -> list[Cell]:
+) -> list[PlayedCell]:
     """Plays these episodes, as many at once as the language models answer."""
     matches = [one.match() for one in episodes]
     limit = max_concurrent_matches([one.chairs for one in episodes])
@@ -80,7 +80,9 @@ def play_matches(
     return [_cell(one, one.record(match), events, gauges) for one, match in pairs]
 
 
-def _cell(one: HostedEpisode, record: Record, events: Sequence[str], gauges: Sequence[str]) -> Cell:
+def _cell(
+    one: HostedEpisode, record: Record, events: Sequence[str], gauges: Sequence[str]
+) -> PlayedCell:
     episode = Replay(one.env, record).episode()[0]
 
     def total(payoffs: np.ndarray) -> list[float]:
@@ -91,7 +93,7 @@ def _cell(one: HostedEpisode, record: Record, events: Sequence[str], gauges: Seq
         return episode.events.by_actor(episode.players, name, values=True).tolist()
 
     asked = record.page.asked
-    return Cell(
+    return PlayedCell(
         raw=total(episode.raw),
         distributed=total(episode.distributed),
         reward=total(episode.reward),
