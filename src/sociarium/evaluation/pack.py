@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from sociarium.arena.match_folder import DECISIONS, EPISODE
 from sociarium.arena.series import trial_folder
 from sociarium.core import record
+from sociarium.core.checked_lines import unchecked
 from sociarium.core.code import code_in
 from sociarium.core.disk import step_name
 from sociarium.core.errors import BadArgument, CannotRead, first_wrong
@@ -65,7 +66,6 @@ from sociarium.evaluation.suite_run import (
     SuiteUnit,
     UnitResult,
     packaged_prompts_hash,
-    unchecked,
     units,
 )
 from sociarium.language.models.store import CALLS

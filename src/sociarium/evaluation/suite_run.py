@@ -10,8 +10,6 @@ import hashlib
 import itertools
 import json
 import logging
-import re
-import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -30,6 +28,7 @@ from sociarium.arena.replay import Replay
 from sociarium.arena.screening import PlayedEpisode
 from sociarium.arena.series import trial_folder
 from sociarium.core import disk
+from sociarium.core.checked_lines import checked, unchecked
 from sociarium.core.compiling import free_programs
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
@@ -71,7 +70,6 @@ log = logging.getLogger(__name__)
 PLAN, UNITS, PLAYED = "suite.json", "units.jsonl", "units"
 # Terms that change no episode: what they do is in the seats and the seed.
 APART = frozenset({"seeds", "first_seed", "lineups", "roster", "low", "high", "rotate"})
-_CHECK = re.compile(rb'(?P<told>.*), "check": "(?P<check>[0-9a-f]{8})"}\n?', re.DOTALL)
 AT_ONCE = {True: 32, False: 256}  # matches, or lanes, after which results are written down
 
 
@@ -122,8 +120,7 @@ class UnitResult:
 
     def line(self) -> bytes:
         """As it is written down."""
-        text = json.dumps(vars(self)).encode()
-        return text[:-1] + b', "check": "%08x"}\n' % zlib.crc32(text)
+        return checked(json.dumps(vars(self)))
 
     @classmethod
     def read(cls, line: str | bytes) -> "UnitResult":
@@ -133,16 +130,6 @@ class UnitResult:
         told = {name: _fixed(x) for name, x in row.items() if name not in tables}
         told |= {table: {name: _fixed(x) for name, x in row[table].items()} for table in tables}
         return cls(**told)
-
-
-def unchecked(line: str | bytes) -> bytes:
-    """A line without its checksum; raises `ValueError` where it differs."""
-    data = line.encode() if isinstance(line, str) else line
-    found = _CHECK.fullmatch(data)
-    text = found and found["told"] + b"}"
-    if found is None or text is None or int(found["check"], 16) != zlib.crc32(text):
-        raise ValueError("the line differs from its checksum")
-    return text
 
 
 Apart = Callable[[list[list[SuiteUnit]]], Iterator[list[UnitResult]]]

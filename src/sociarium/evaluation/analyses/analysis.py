@@ -3,7 +3,7 @@
 import abc
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -117,6 +117,20 @@ class Analysis(abc.ABC):
             raise BadArgument(f"episodes is 1 or more; given {self.episodes}")
         designs = self.designs()
         return {name: play(design, store, **how) for name, design in designs.items()}
+
+
+@dataclass(frozen=True)
+class SizedAnalysis(Analysis):
+    """An analysis whose number of players can be chosen."""
+
+    players: int | None = field(default=None, kw_only=True)
+    """The number of players; by default the world's."""
+
+    def environment(self) -> Environment[Any, Any]:
+        """The world with its number of players."""
+        if isinstance(self.world, str):
+            return catalogue.make(self.world, players=self.players)
+        return self.world
 
 
 def html_table(rows: Sequence[Row]) -> str:

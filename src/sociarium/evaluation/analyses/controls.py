@@ -19,10 +19,10 @@ from sociarium.evaluation.analyses.analysis import (
     COOPERATOR,
     DEFECTOR,
     PYTHON_ONLY,
-    Analysis,
     Layout,
     Result,
     Row,
+    SizedAnalysis,
 )
 from sociarium.evaluation.analyses.schelling import Diagram, diagram, two_kinds
 from sociarium.evaluation.experiments.design import Condition, Design, LineUp, World, mixtures
@@ -128,7 +128,7 @@ CONTROLS = {
 
 
 @dataclass(frozen=True)
-class Controls(Analysis):
+class Controls(SizedAnalysis):
     """A world's card: what cooperating and defecting pay, controls, and two baselines.
 
     The baselines, random play and the best line-up of scripts, are compared with learners in the
@@ -141,20 +141,12 @@ class Controls(Analysis):
     """A seat of another kind."""
     idle: str = IDLE
     """A seat that stays in place."""
-    players: int | None = None
-    """The number of players; by default the world's."""
     alone: World = field(default="", metadata=PYTHON_ONLY)
     """The world with one player; by default the same world."""
     rivals: Sequence[LineUp] | None = field(default=None, metadata=PYTHON_ONLY)
     """Line-ups that may be the planner; by default every script of the world in all seats."""
 
     summary: ClassVar[str] = "controls and baselines: random play and the best scripts"
-
-    def environment(self) -> Environment[Any, Any]:
-        """The world with its number of players."""
-        if isinstance(self.world, str):
-            return catalogue.make(self.world, players=self.players)
-        return self.world
 
     @property
     def is_dilemma(self) -> bool:

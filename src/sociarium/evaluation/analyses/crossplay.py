@@ -12,11 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float
 
-from sociarium import catalogue
 from sociarium.arena.seating import Chair, chairs_of
-from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.analyses.analysis import Analysis, Layout, Result, Row
+from sociarium.evaluation.analyses.analysis import Layout, Result, Row, SizedAnalysis
 from sociarium.evaluation.experiments.design import Condition, Design, pairings
 from sociarium.evaluation.experiments.table import PayoffTable
 from sociarium.evaluation.figures import label_cells, no_frame
@@ -103,7 +101,7 @@ class PartnerReturns(Result):
 
 
 @dataclass(frozen=True)
-class Crossplay(Analysis):
+class Crossplay(SizedAnalysis):
     """Each player of a roster beside each other: who earns how much with which partner.
 
     A row is one player, a column its partners; every pair plays in every seat. Scripts and trained
@@ -114,16 +112,8 @@ class Crossplay(Analysis):
     """The roster; by default all scripts of the world."""
     partners: str | Sequence[str | Chair] = ""
     """Partners; by default the roster itself."""
-    players: int | None = None
-    """The number of players; by default the world's."""
 
     summary: ClassVar[str] = "the payoff of each player beside each other, as a heat map"
-
-    def environment(self) -> Environment[Any, Any]:
-        """The world with its number of players."""
-        if isinstance(self.world, str):
-            return catalogue.make(self.world, players=self.players)
-        return self.world
 
     def roster(self) -> tuple[tuple[Chair, ...], tuple[Chair, ...]]:
         """Focal players and partners."""

@@ -16,11 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from sociarium import catalogue
 from sociarium.arena.batch import MOST_LANES
-from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument
-from sociarium.evaluation.analyses.analysis import Analysis, Layout, Result, Row
+from sociarium.evaluation.analyses.analysis import Layout, Result, Row, SizedAnalysis
 from sociarium.evaluation.experiments.design import Condition, Design, compositions, groups
 from sociarium.evaluation.experiments.table import PayoffTable
 from sociarium.evaluation.figures import COLOURS, INK, plain_axes
@@ -248,7 +246,7 @@ def _listed(numbers: np.ndarray) -> Any:
 
 
 @dataclass(frozen=True)
-class ReplicatorAnalysis(Analysis):
+class ReplicatorAnalysis(SizedAnalysis):
     """Which kinds of player spread by their payoffs: replicator dynamics over groups of them.
 
     Every composition of a group is played. A parameter of the rules can be varied, as in --vary
@@ -261,16 +259,8 @@ class ReplicatorAnalysis(Analysis):
     """One seat of each kind."""
     vary: str = ""
     """NAME=VALUE,VALUE of a parameter."""
-    players: int | None = None
-    """The number of players of a group; by default the world's."""
 
     summary: ClassVar[str] = "which kinds of player spread (replicator dynamics)"
-
-    def environment(self) -> Environment[Any, Any]:
-        """The world with its number of players."""
-        if isinstance(self.world, str):
-            return catalogue.make(self.world, players=self.players)
-        return self.world
 
     @property
     def varied(self) -> tuple[str, tuple[float, ...]]:

@@ -19,10 +19,10 @@ from sociarium.core.errors import BadArgument
 from sociarium.evaluation.analyses.analysis import (
     COOPERATOR,
     DEFECTOR,
-    Analysis,
     Layout,
     Result,
     Row,
+    SizedAnalysis,
 )
 from sociarium.evaluation.experiments.design import Condition, Design, mixtures
 from sociarium.evaluation.experiments.table import Payoff, PayoffTable
@@ -189,7 +189,7 @@ class Diagram(Result):
 
 
 @dataclass(frozen=True)
-class Schelling(Analysis):
+class Schelling(SizedAnalysis):
     """What kind of dilemma a world is: what cooperating and defecting pay beside others.
 
     Every mixture of cooperators and defectors is played, seats drawn uniformly at random. In a
@@ -200,18 +200,10 @@ class Schelling(Analysis):
     """A seat, as script:cooperator or policy:RUN (all its training seeds)."""
     defectors: str = DEFECTOR
     """A seat of another kind."""
-    players: int | None = None
-    """The number of players; by default the world's."""
     steps: int | None = None
     """An upper bound on the length of an episode; by default the world's horizon."""
 
     summary: ClassVar[str] = "Schelling diagram: is it a social dilemma, by fear or by greed?"
-
-    def environment(self) -> Environment[Any, Any]:
-        """The world with its number of players."""
-        if isinstance(self.world, str):
-            return catalogue.make(self.world, players=self.players)
-        return self.world
 
     def designs(self) -> dict[str, Design]:
         """All mixtures of all pairs."""

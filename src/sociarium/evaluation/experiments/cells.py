@@ -8,7 +8,6 @@ steps. It contains no name of a class, an option or a file, and no version of th
 import hashlib
 import json
 import logging
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 
 from sociarium.arena.seating import Chair, name_of
 from sociarium.core import disk
+from sociarium.core.checked_lines import checked, unchecked
 from sociarium.core.code import code_file, names_code
 from sociarium.core.environment import Environment
 from sociarium.core.errors import BadArgument, CannotRead
@@ -33,7 +33,6 @@ from sociarium.players.minds.templates import find_goal, find_personality
 
 log = logging.getLogger(__name__)
 CELLS = "cells.jsonl"
-CHECK = ', "check": "'
 
 
 @dataclass(frozen=True)
@@ -189,18 +188,3 @@ class CellStore:
         """Appends these cells; they are on the disk when this returns."""
         lines = (checked(json.dumps({"key": key, **asdict(x)})) for key, x in cells.items())
         disk.append(self.file, b"".join(lines))
-
-
-def checked(text: str) -> bytes:
-    """A line of JSON with a checksum as its last entry."""
-    data = text.encode()
-    return data[:-1] + f'{CHECK}{zlib.crc32(data):08x}"}}\n'.encode()
-
-
-def unchecked(line: bytes) -> bytes:
-    """The JSON of such a line; raises `ValueError` where it differs from its checksum."""
-    text, found, check = line.removesuffix(b"\n").rpartition(CHECK.encode())
-    whole = text + b"}"
-    if not found or check != f'{zlib.crc32(whole):08x}"}}'.encode():
-        raise ValueError("the line differs from its checksum")
-    return whole
